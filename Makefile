@@ -1,0 +1,63 @@
+# `make test` installs what the tests need, where it may, and runs everything. Each variable can be given on the
+# command line: make test RACE=0, make lint PLATFORMS=linux/arm64.
+
+GO        ?= go
+BIN       ?= bin
+MAN       ?= $(BIN)/man
+PKGS      ?= ./...
+LDFLAGS   ?= -s -w
+# The commit is stamped in where git can tell it.
+STAMP     ?= $(if $(shell git rev-parse --verify HEAD 2>/dev/null),,-buildvcs=false)
+TESTFLAGS ?= -timeout 15m
+PLATFORMS ?= linux/amd64 linux/386 linux/arm64 darwin/arm64 windows/amd64 freebsd/amd64 wasip1/wasm
+
+# Packages that are not checked for wasip1/wasm: a client or a database there does not compile for it. Ours all do, so
+# that the files for "other" systems are compiled each time.
+NOT_WASM  ?= /(examples/kb|cluster/(etcd|redis|zookeeper|postgres|consul)|cmd/solehold-cluster)$$
+
+# The race detector needs a C compiler and runs where goroutines share something.
+RACE      ?= $(if $(shell command -v "$$($(GO) env CC)"),1,0)
+RACE_DIRS ?= . $(addprefix internal/,supervise oslock procfs procid record journal datadir)
+race_pkgs  = $(foreach d,$(RACE_DIRS),$(if $(wildcard $(d)/*.go),./$(d)))
+
+.PHONY: all build test deps race lint format cross fmt bench man clean
+all: build
+
+build: ; $(if $(wildcard cmd/*/*.go),CGO_ENABLED=0 $(GO) build -trimpath $(STAMP) -ldflags "$(LDFLAGS)" -o $(BIN)/ ./cmd/...,@echo "no commands yet")
+
+test: deps lint build
+	$(GO) test $(TESTFLAGS) $(PKGS)
+	@if [ "$(RACE)" = 1 ]; then $(MAKE) --no-print-directory race; else echo "race tests skipped: needs a C compiler; get it: apt-get install gcc libc6-dev"; fi
+
+deps: ; @scripts/deps.sh
+
+race: ; $(if $(race_pkgs),CGO_ENABLED=1 $(GO) test $(TESTFLAGS) -race $(race_pkgs),@echo "nothing to race yet")
+
+lint: format cross ; $(GO) tool staticcheck $(PKGS)
+
+format:
+	@bad=$$($(GO) tool gofumpt -l .) && [ -z "$$bad" ] || { printf 'run make fmt:\n%s\n' "$$bad"; exit 1; }
+
+# Files of other systems are compiled and vetted too; nothing of them is run. On wasip1 tests that use testscript, which
+# does not compile there, are left out.
+cross:
+	$(GO) vet $(PKGS)
+	@set -e; for p in $(PLATFORMS); do \
+		echo "$(GO) vet for $$p"; \
+		export GOOS=$${p%/*} GOARCH=$${p#*/} CGO_ENABLED=0; \
+		pkgs=$$($(GO) list $(PKGS)); \
+		if [ $$GOOS = wasip1 ]; then \
+			pkgs=$$(printf '%s\n' $$pkgs | grep -Ev '$(NOT_WASM)'); \
+			$(GO) build -o /dev/null $$pkgs; \
+			pkgs=$$($(GO) list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' $$pkgs | grep -v /testscript | cut -d' ' -f1); \
+		fi; \
+		$(GO) vet $$pkgs; \
+	done
+
+fmt: ; $(GO) tool gofumpt -w .
+
+bench: ; cd bench && $(GO) run .
+
+man: build ; $(BIN)/solehold man $(MAN)
+
+clean: ; rm -rf $(BIN)

@@ -1,0 +1,29 @@
+package solehold
+
+import (
+	"context"
+
+	"github.com/solehold/solehold/internal/datadir"
+)
+
+// Filesystem is where a directory lies and how far its locks reach.
+type Filesystem = datadir.Filesystem
+
+// lockOf is the context key under which a Lock's context carries it.
+type lockOf datadir.Key
+
+// Acquire takes the data directory dir for this process, or says who has it.
+// By default it does not wait.
+//
+// After a nil error the directory is held until Release, the end of the process
+// or the loss told by Lock.Context. The error is a *HeldError, an *OpError, or
+// the cause of ctx; none of them leaves anything held. ctx bounds the
+// acquisition only.
+//
+// Acquire with the context of a lock of the same directory returns that lock
+// once more. Any other second acquisition in one process is a *HeldError with
+// Self set. Below a `solehold run` that holds dir, one process of its tree may
+// acquire dir too: it joins the holder, with the same token.
+func Acquire(ctx context.Context, dir string, o *Options) (*Lock, error) {
+	return acquire(ctx, dir, o.settled())
+}

@@ -1,0 +1,285 @@
+package solehold
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/solehold/solehold/internal/datadir"
+	"github.com/solehold/solehold/internal/journal"
+	"github.com/solehold/solehold/internal/oslock"
+	"github.com/solehold/solehold/internal/record"
+	"golang.org/x/sys/unix"
+)
+
+// core is the system's side of a Lock.
+type core struct {
+	given string // the path as it was asked for
+	o     Options
+	e     *entry
+	lock  *Lock
+
+	mu      sync.Mutex // guards what follows, and every write of the record
+	c       *claim
+	rec     record.Record
+	encoder *record.Encoder
+	slot    int // the slot of the newest record
+	history *datadir.File
+	shared  bool // a child may have the descriptors
+	joined  bool // this process joined the holder above it
+	closed  bool
+	watch   *watched
+}
+
+// newLock writes record and history of a directory that was just taken. On an
+// error nothing is held any more.
+func newLock(ctx context.Context, c *claim, e *entry, o Options) (*Lock, error) {
+	k := &core{given: c.dir.Given(), o: o, e: e, c: c, encoder: self().encoder}
+	before, err := k.begin()
+	if err != nil {
+		c.unlock()
+		c.close()
+		return nil, err
+	}
+	l := k.newLock(ctx)
+	k.openHistory()
+	k.warn()
+	if before != nil {
+		k.note(k.vanished(before))
+	}
+	k.note(Event{Kind: journal.Acquired, Detail: k.acquiredDetail()})
+	k.startWatch()
+	return l, nil
+}
+
+func (k *core) newLock(ctx context.Context) *Lock {
+	l := &Lock{core: k, name: k.rec.Name, token: k.rec.Token, count: 1, releaseRequested: make(chan struct{})}
+	parent := context.WithValue(context.WithoutCancel(ctx), lockOf(k.e.key), l)
+	l.ctx, l.cancel = context.WithCancelCause(parent)
+	k.lock = l
+	return l
+}
+
+// begin reads the predecessor's record and writes ours. It returns the
+// predecessor when that left without a release.
+func (k *core) begin() (*record.Record, error) {
+	data := readRecord(k.c.lock)
+	head, headErr := record.Newest(data)
+	var before *record.Record
+	if headErr == nil && head.State != record.Released {
+		before, _ = record.Decode(data)
+	}
+	if err := k.foreign(before); err != nil {
+		return nil, err
+	}
+	if headErr != nil {
+		head.Token = k.lastToken()
+	}
+	k.rec = k.newRecord(head)
+	k.slot = head.Slot
+	err := k.write(len(data) < record.FileSize)
+	if err == nil && !k.o.NoSync {
+		err = k.c.lock.Sync()
+	}
+	if err != nil {
+		return nil, opError("write the owner's record", k.c.lock.Path(), err)
+	}
+	return before, nil
+}
+
+// foreign refuses to start beside a holder on another machine whose end nobody
+// here can see, where the file system is shared with it.
+func (k *core) foreign(before *record.Record) error {
+	if before == nil || k.c.class == datadir.Local || k.c.class == datadir.Stacked {
+		return nil
+	}
+	mine := self().holder.MachineID
+	if before.Holder.MachineID == "" || mine == "" || before.Holder.MachineID == mine {
+		return nil
+	}
+	return &OpError{Path: k.given, Reason: Refused, Err: errors.New("the record is of host " + Printable(before.Holder.Host) +
+		", another machine on this shared file system, and does not say that it let go; whether it lives cannot be seen from here")}
+}
+
+// lastToken keeps tokens rising when the lock file was removed or damaged while
+// nobody held it: the history still names the last one.
+func (k *core) lastToken() uint64 {
+	h, err := journal.Read(k.c.state)
+	if err != nil {
+		k.o.OnWarning(opError("read the last token from the history", k.c.state.Path(), err))
+	}
+	return h.LastToken()
+}
+
+func (k *core) newRecord(before record.Head) record.Record {
+	name := k.o.Name
+	if name == "" {
+		name = filepath.Base(os.Args[0])
+	}
+	var nonce [16]byte
+	rand.Read(nonce[:])
+	return record.Record{
+		Format: record.Format, Seq: before.Seq, Token: before.Token + 1, State: record.Starting,
+		Nonce: hex.EncodeToString(nonce[:]), Acquired: time.Now().UTC(), AcquiredBoottime: int64(sinceBoot()),
+		Lock: record.FileID(k.c.lock.Key()), Mount: self().mount(k.c.dir), Name: name, Holder: self().holder,
+	}
+}
+
+// write puts the record into the slot that is not the newest. A new file gets
+// both slots at once, so that later writes need no more room on the disk.
+func (k *core) write(whole bool) error {
+	k.rec.Seq++
+	k.slot = 1 - k.slot
+	data := k.encoder.Encode(&k.rec)
+	at := int64(k.slot * record.SlotSize)
+	if whole {
+		blank := record.Blank()
+		if k.slot == 0 {
+			data = append(data, blank...)
+		} else {
+			data, at = append(blank, data...), 0
+		}
+	}
+	_, err := k.c.lock.WriteAt(data, at)
+	return err
+}
+
+// readRecord reads as much of a lock file as there is.
+func readRecord(f datadir.File) []byte {
+	data := make([]byte, record.FileSize)
+	n, _ := f.ReadAt(data, 0)
+	return data[:n]
+}
+
+func (k *core) openHistory() {
+	f, err := k.c.state.OpenAppend(journal.Name)
+	if err == nil {
+		if size, sizeErr := f.Size(); sizeErr == nil && size > journal.MaxSize {
+			f.Close()
+			if err = journal.Rotate(k.c.state); err == nil {
+				f, err = k.c.state.OpenAppend(journal.Name)
+			}
+		}
+	}
+	if err != nil {
+		k.o.OnWarning(opError("write the history", k.given, err))
+		return
+	}
+	k.history = &f
+}
+
+func (k *core) warn() {
+	if k.c.class == datadir.Local {
+		return
+	}
+	if fsys := k.c.dir.Filesystem(self().proc); fsys.Warning != "" {
+		k.o.OnWarning(errors.New(k.given + " lies on " + fsys.Type + ": " + fsys.Warning))
+	}
+}
+
+func (k *core) dirPath() string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.closed {
+		return k.given
+	}
+	if p := k.c.dir.Path(); p != "" {
+		return p
+	}
+	return k.given
+}
+
+func (k *core) filesystem() Filesystem {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.c.dir.Filesystem(self().proc)
+}
+
+// update changes the record and writes it.
+func (k *core) update(change func(*record.Record)) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.closed || k.joined {
+		return nil // the record belongs to the holder above
+	}
+	change(&k.rec)
+	if err := k.write(false); err != nil {
+		return opError("write the owner's record", k.c.lock.Path(), err)
+	}
+	return nil
+}
+
+func (k *core) setReady() error {
+	err := k.update(func(r *record.Record) { r.State = record.Ready })
+	return errors.Join(err, k.log(Event{Kind: journal.Ready}))
+}
+
+func (k *core) setChild(child *Child) error {
+	return k.update(func(r *record.Record) {
+		r.Child = nil
+		if child != nil {
+			r.Child = describeChild(child)
+		}
+	})
+}
+
+func (k *core) share() []uintptr {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.shared = true
+	return []uintptr{k.c.dir.FD(), k.c.lock.FD()}
+}
+
+func (k *core) become(command []string) error {
+	holder := self().holder
+	holder.Command, holder.Exe = command, command[0]
+	k.stopWatch()
+	err := k.update(func(r *record.Record) { k.encoder, r.Name = record.NewEncoder(holder), filepath.Base(command[0]) })
+	for _, fd := range k.share() {
+		if _, clearErr := unix.FcntlInt(fd, unix.F_SETFD, 0); clearErr != nil {
+			err = errors.Join(err, opError("keep the lock over execve", k.given, clearErr))
+		}
+	}
+	return err
+}
+
+// release gives everything back. What can hang is bounded: the lock is then
+// given up when the file system answers, or with the process.
+func (k *core) release() error {
+	k.stopWatch()
+	_, err := bounded(context.Background(), call[struct{}]{k.given, "release", k.o.Timeout, k.letGo, func(struct{}) {}})
+	return err
+}
+
+func (k *core) letGo() (struct{}, error) {
+	var err error
+	if !k.joined {
+		err = k.update(func(r *record.Record) { r.State = record.Released })
+		err = errors.Join(err, k.log(Event{Kind: journal.Released, Detail: "held " + Age(time.Since(k.rec.Acquired))}))
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.closed = true
+	if k.history != nil {
+		k.history.Close()
+	}
+	k.unlock()
+	k.c.close()
+	process.drop(k.e)
+	return struct{}{}, err
+}
+
+func (k *core) unlock() {
+	switch {
+	case k.joined:
+		oslock.Unlock(k.c.lock.FD(), oslock.Seat)
+		oslock.Unlock(k.c.dir.FD(), oslock.Owner)
+	case !k.shared:
+		k.c.unlock()
+	}
+}

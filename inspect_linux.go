@@ -1,0 +1,161 @@
+package solehold
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/solehold/solehold/internal/datadir"
+	"github.com/solehold/solehold/internal/oslock"
+	"github.com/solehold/solehold/internal/procid"
+	"github.com/solehold/solehold/internal/record"
+)
+
+func inspect(ctx context.Context, dir string, o Options) (Status, error) {
+	s, err := bounded(ctx, call[Status]{dir, "ask for the lock", o.Timeout, func() (Status, error) { return look(dir, o) }, func(Status) {}})
+	if errors.Is(err, ErrUnanswered) {
+		return Status{Dir: dir, State: NotKnown, Err: err, Record: RecordStatus{Class: "none"}}, nil
+	}
+	return s, err
+}
+
+// look asks the kernel about mark and lock, then the record for labels.
+func look(dir string, o Options) (Status, error) {
+	d, err := datadir.Open(dir)
+	if err != nil {
+		return Status{}, opError("open the data directory", dir, err)
+	}
+	c := &claim{dir: d}
+	defer c.close()
+	s := Status{Dir: d.Path(), Filesystem: d.Filesystem(self().proc)}
+	marked, err := oslock.Held(d.FD(), oslock.Owner)
+	if err != nil {
+		s.State, s.Err = NotKnown, opError("ask for the mark", dir, err)
+		return s, nil
+	}
+	locked, err := c.openForQuery(o)
+	s.record(c)
+	switch {
+	case marked || locked:
+		s.held(c, locked, err)
+	case err != nil:
+		s.State, s.Err = NotKnown, opError("ask for the lock", dir, err)
+	case s.Record.Class == "live":
+		s.State = Unguarded
+		s.Findings = append(s.Findings, fmt.Sprintf("pid %d of the record lives but has let the lock go", s.Record.PID))
+	default:
+		s.State = Free
+	}
+	return s, nil
+}
+
+// openForQuery opens what exists, for reading only, and asks whether the lock at
+// the path is held.
+func (c *claim) openForQuery(o Options) (bool, error) {
+	state, err := c.openState(o, false)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	c.state = state
+	f, err := state.OpenRead(datadir.LockName)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	c.lock, c.ready = f, true
+	return oslock.Held(f.FD(), oslock.Owner)
+}
+
+func (s *Status) held(c *claim, locked bool, err error) {
+	owner := c.sighting().owner()
+	s.Owner, s.State = &owner, Held
+	switch {
+	case err != nil:
+		s.Findings = append(s.Findings, "the lock file cannot be read: "+err.Error())
+	case !locked:
+		s.State = Detached
+		s.Findings = append(s.Findings, "the owner's lock file is no longer at "+c.lockPath()+"; a new start is refused by the mark on the directory")
+	}
+	if owner.Proven && s.Record.Class == "stale" && owner.PID != s.Record.PID {
+		s.Findings = append(s.Findings, "the record names pid "+fmt.Sprint(s.Record.PID)+", which does not hold the lock")
+	}
+}
+
+func (c *claim) lockPath() string {
+	if c.state != nil {
+		return c.state.Path() + "/" + datadir.LockName
+	}
+	return c.dir.Given() + "/" + datadir.StateName + "/" + datadir.LockName
+}
+
+// record judges the record. It says nothing about who holds the lock.
+func (s *Status) record(c *claim) {
+	s.Record.Class = "none"
+	if !c.ready {
+		return
+	}
+	rec, err := record.Decode(readRecord(c.lock))
+	if err != nil {
+		s.Record.Class, s.Record.Why = "unreadable", "torn"
+		if errors.Is(err, record.ErrEmpty) {
+			s.Record.Class, s.Record.Why = "stale", "empty"
+		}
+		s.Record.Detail = err.Error()
+		return
+	}
+	s.Token = rec.Token
+	s.Record = judgeRecord(c, rec)
+}
+
+func judgeRecord(c *claim, rec *record.Record) RecordStatus {
+	r := RecordStatus{
+		State: string(rec.State), PID: rec.Holder.PID, Name: Printable(rec.Name),
+		Token: rec.Token, Acquired: rec.Acquired,
+	}
+	if rec.Child != nil {
+		r.Child = rec.Child.PID
+	}
+	if rec.State == record.Released {
+		r.Class = "released"
+		return r
+	}
+	v := self().observer.Judge(idOf(rec.Holder.Process), rec.Holder.MachineID)
+	r.Class, r.Why, r.Detail = "stale", string(v.Why), v.Detail
+	switch {
+	case v.Why == procid.OtherMachine:
+		r.Class = "foreign"
+	case v.Why == procid.SameProcess && copied(c, rec):
+		r.Why, r.Detail = "restored-copy", copyDetail(c, rec)
+	case v.Life == procid.Alive:
+		r.Class, r.Why = "live", ""
+	case copied(c, rec) && v.Why != procid.OtherBoot:
+		r.Why, r.Detail = "restored-copy", copyDetail(c, rec)
+	default:
+		r.Detail = fmt.Sprintf("record: pid %d was %s on host %s; now: %s",
+			rec.Holder.PID, CommandLine(named(rec)), Printable(rec.Holder.Host), Printable(v.Detail))
+	}
+	return r
+}
+
+// named is the command that people know: the child's where there is one.
+func named(rec *record.Record) []string {
+	if rec.Child != nil && len(rec.Child.Command) > 0 {
+		return rec.Child.Command
+	}
+	return rec.Holder.Command
+}
+
+// copied reports whether the record was written to another file than this one.
+func copied(c *claim, rec *record.Record) bool {
+	return record.FileID(c.lock.Key()) != rec.Lock
+}
+
+func copyDetail(c *claim, rec *record.Record) string {
+	return fmt.Sprintf("the record was written for file %s, this file is %s: the directory is a copy", datadir.Key(rec.Lock), c.lock.Key())
+}

@@ -1,0 +1,114 @@
+package archtest
+
+import "slices"
+
+// layer is one row of the import table. Lists are package paths below the module; "." is the root package and a
+// final "/..." takes everything below. Third-party modules are given by the start of their import path.
+type layer struct {
+	place string   // package, or pattern of path.Match; the first row that fits counts
+	ours  []string // packages of ours that it may import
+	third []string // modules that it may import
+	tests []string // both kinds, in tests only
+	why   string   // printed when the row is broken
+}
+
+const (
+	xsys       = "golang.org/x/sys"
+	xtools     = "golang.org/x/tools"
+	cobra      = "github.com/spf13/cobra"
+	pflag      = "github.com/spf13/pflag"
+	sqlite     = "modernc.org/sqlite"
+	testscript = "github.com/rogpeppe/go-internal"
+	porcupine  = "github.com/anishathalye/porcupine"
+	prometheus = "github.com/prometheus"
+)
+
+// list is shorter than a slice literal in a table.
+func list(s ...string) []string { return s }
+
+// layers gives the import table. A package without a row is a finding.
+func layers() []layer {
+	return slices.Concat(leaves(), library(), engines(), inner(), outer())
+}
+
+func leaves() []layer {
+	none, sys := []string(nil), list(xsys)
+	const leaf = "a leaf knows one thing and no name above it"
+	const core = "a pure core has no dependency that could do I/O"
+	return []layer{
+		{"internal/oslock", none, sys, none, leaf},
+		{"internal/procfs", none, sys, none, leaf},
+		{"internal/procid", list("internal/procfs"), sys, none, leaf},
+		{"internal/record", none, sys, none, leaf},
+		{"internal/journal", none, sys, none, leaf},
+		{"internal/datadir", list("internal/procfs"), sys, none, leaf},
+		{"internal/sdnotify", none, sys, none, leaf},
+		{"internal/service", none, sys, none, leaf},
+		{"internal/lease", none, none, list(testscript, porcupine), core},
+		{"internal/policy", none, none, list(testscript), core},
+	}
+}
+
+func library() []layer {
+	below := list("internal/oslock", "internal/record", "internal/procid", "internal/procfs", "internal/journal", "internal/datadir", "cluster")
+	return []layer{
+		{".", below, list(xsys), list(testscript), "a program that takes a lock gets the lock and nothing else: the write side never reads history"},
+		{"health", nil, list(xsys), nil, "a probe knows nothing of locks"},
+		{"dataroot", list("."), list(xsys), nil, "a data root needs the lock and nothing else"},
+		{"reload", nil, list(xsys), nil, "reloading a file needs no lock"},
+	}
+}
+
+func engines() []layer {
+	const why = "an engine needs the contract and its own client"
+	return []layer{
+		{"cluster", list("internal/lease"), nil, list("cluster/clustertest"), "the contract knows no engine"},
+		{"cluster/clustertest", list("cluster", "internal/lease"), nil, list(porcupine), "the suite runs on every engine"},
+		{"cluster/etcd", list("cluster"), list("go.etcd.io/etcd", "google.golang.org/grpc", "go.uber.org/zap"), list("cluster/clustertest", porcupine), why},
+		{"cluster/redis", list("cluster"), list("github.com/redis/go-redis"), list("cluster/clustertest", porcupine), why},
+		{"cluster/zookeeper", list("cluster"), list("github.com/go-zookeeper/zk"), list("cluster/clustertest", porcupine), why},
+		{"cluster/postgres", list("cluster"), list("github.com/jackc/pgx"), list("cluster/clustertest", porcupine), why},
+		{"cluster/consul", list("cluster"), list("github.com/hashicorp/consul/api"), list("cluster/clustertest", porcupine), why},
+	}
+}
+
+func inner() []layer {
+	return []layer{
+		{"internal/evidence", list("internal/procfs", "internal/procid"), list(xsys), nil, "evidence is seen in /proc, not asked of a lock"},
+		{
+			"internal/supervise",
+			list(".", "health", "internal/policy", "internal/evidence", "internal/sdnotify", "internal/procfs", "internal/procid", "internal/record", "internal/journal"),
+			list(xsys), list(testscript), "the write side never imports the read side",
+		},
+		{
+			"internal/diagnose", list(".", "internal/procfs", "internal/procid", "internal/journal", "internal/record", "internal/datadir"),
+			nil, list(testscript, xsys), "the read side cannot start, stop or change anything",
+		},
+		{"internal/drill", list(".", "internal/diagnose"), list(xsys), list(testscript), "a drill sees what an operator sees"},
+		{"internal/web", list("internal/diagnose"), list(prometheus), list("."), "a page cannot change a lock"},
+		{"vet", list("vet/..."), list(xtools), nil, "an analyzer reads source and nothing of ours"},
+		{"vet/*", nil, list(xtools), nil, "an analyzer reads source and nothing of ours"},
+		{"internal/testneed", nil, nil, nil, "every test may import it"},
+		{"internal/archtest", nil, nil, list(xtools), "the rules stand outside what they judge"},
+	}
+}
+
+func outer() []layer {
+	lean := list(
+		".", "health", "dataroot", "reload", "cluster", "internal/oslock", "internal/procfs", "internal/procid", "internal/record",
+		"internal/journal", "internal/datadir", "internal/policy", "internal/supervise", "internal/evidence",
+		"internal/diagnose", "internal/service", "internal/sdnotify",
+	)
+	const wiring = "a command is wiring: what it does is in a package with tests"
+	const user = "an example shows what a user of the library can import"
+	return []layer{
+		{"internal/cli", lean, list(cobra, pflag, xsys, "golang.org/x/term"), list(testscript), "the lean binary stays free of engines, page, drill and analyzers"},
+		{"cmd/solehold", list("internal/cli"), nil, list(testscript), "only the outermost layer imports internal/cli"},
+		{"cmd/solehold-cluster", list(".", "internal/cli", "internal/diagnose", "cluster/..."), list(cobra, xsys), list(testscript), wiring},
+		{"cmd/solehold-serve", list("internal/cli", "internal/web", "internal/diagnose"), list(cobra, xsys), list(testscript), wiring},
+		{"cmd/solehold-drill", list("internal/cli", "internal/drill"), list(cobra, xsys), list(testscript), wiring},
+		{"cmd/solehold-vet", list("vet"), list(xtools), list(testscript), wiring},
+		{"examples/kb", list(".", "dataroot", "reload"), list(sqlite), list(testscript), user},
+		{"examples/*", list(".", "dataroot", "reload"), nil, list(testscript), user},
+	}
+}

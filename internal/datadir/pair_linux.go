@@ -1,0 +1,112 @@
+package datadir
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+)
+
+// pairAttr is the extended attribute of a data directory whose state lies
+// elsewhere: such a directory has to stay empty, so no file can say it.
+const pairAttr = "user.solehold.state"
+
+// pair is what the two directories remember of each other.
+type pair struct {
+	Data  Key    `json:"data"`
+	State Key    `json:"state"`
+	Path  string `json:"path"`
+}
+
+// PairedState returns the path of the state directory that d remembers, empty
+// where there is none. A memory that came here by copying another directory is
+// none.
+func (d *Dir) PairedState() (string, error) {
+	buf := make([]byte, 4096)
+	n, err := unix.Fgetxattr(d.fd, pairAttr, buf)
+	if err != nil {
+		return "", nil // no attribute, or a file system without them
+	}
+	var p pair
+	if json.Unmarshal(buf[:n], &p) != nil || !filepath.IsAbs(p.Path) {
+		return "", &RefusedError{Path: d.path, Why: "its attribute " + pairAttr + " is damaged; say where the state is with --state"}
+	}
+	if p.Data != d.Key() {
+		return "", nil
+	}
+	return p.Path, nil
+}
+
+// Pair makes sure that the state directory s and its data directory belong to
+// each other and, with write, writes it down on both sides. The state directory
+// of another data directory is refused, and so is a second state directory.
+func (s *State) Pair(write bool) error {
+	mine, err := s.pair()
+	if err != nil {
+		return err
+	}
+	known, err := s.dir.PairedState()
+	if err != nil {
+		return err
+	}
+	if known != "" && known != s.path && !sameFile(known, mine.State) {
+		return &RefusedError{Path: s.dir.path, Why: "its state lies in " + known + ", not in " + s.path}
+	}
+	if !write {
+		return nil
+	}
+	text, err := json.Marshal(mine)
+	if err != nil {
+		return err
+	}
+	if err := s.writePair(mine, text); err != nil {
+		return err
+	}
+	if known == "" {
+		// Without extended attributes only the state's side remembers.
+		err = unix.Fsetxattr(s.dir.fd, pairAttr, text, 0)
+	}
+	if err == unix.EOPNOTSUPP || err == unix.EPERM || err == unix.EACCES {
+		return nil
+	}
+	return err
+}
+
+func (s *State) pair() (pair, error) {
+	var st unix.Stat_t
+	if err := unix.Fstat(s.fd, &st); err != nil {
+		return pair{}, &fs.PathError{Op: "stat", Path: s.path, Err: err}
+	}
+	return pair{Data: s.dir.Key(), State: keyOf(&st), Path: s.path}, nil
+}
+
+// writePair writes the state's side, or checks it where it is written already.
+func (s *State) writePair(mine pair, text []byte) error {
+	f, err := s.OpenWrite(PairName)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	buf := make([]byte, 4096)
+	n, _ := f.ReadAt(buf, 0)
+	if n == 0 {
+		_, err := f.WriteAt(text, 0)
+		return errors.Join(err, f.Sync())
+	}
+	var there pair
+	if json.Unmarshal(buf[:n], &there) != nil {
+		return &RefusedError{Path: f.path, Why: "it is damaged; if this directory holds the state of no other, remove it"}
+	}
+	if there.Data != mine.Data {
+		return &RefusedError{Path: s.path, Why: "it holds the state of another data directory (device:inode " +
+			there.Data.String() + ", this is " + mine.Data.String() + ")"}
+	}
+	return nil
+}
+
+func sameFile(path string, key Key) bool {
+	k, err := KeyOf(path)
+	return err == nil && k == key
+}

@@ -1,0 +1,92 @@
+package solehold
+
+import (
+	"context"
+	"os"
+	"slices"
+	"strconv"
+
+	"github.com/solehold/solehold/internal/datadir"
+	"github.com/solehold/solehold/internal/oslock"
+	"github.com/solehold/solehold/internal/procfs"
+	"github.com/solehold/solehold/internal/record"
+)
+
+// TokenVar is the environment variable by which a holder hands its token to the
+// processes below it; DirVar and NameVar name directory and holder.
+const (
+	TokenVar = "SOLEHOLD_TOKEN"
+	DirVar   = "SOLEHOLD_DIR"
+	NameVar  = "SOLEHOLD_NAME"
+)
+
+// join lets a guarded program run under `solehold run`: the wrapper has the
+// lock, and one process of its tree may take the seat beside it. That this
+// process belongs to the holder is shown by the kernel, through the inherited
+// descriptor or a parent that has the lock; the environment and the record only
+// say where to look. The seat and a mark of its own keep others out, also when
+// the wrapper dies.
+func join(ctx context.Context, c *claim, e *entry, o Options) *Lock {
+	token, err := strconv.ParseUint(os.Getenv(TokenVar), 10, 64)
+	if err != nil || !c.ready {
+		return nil
+	}
+	rec, err := record.Decode(readRecord(c.lock))
+	if err != nil || rec.Token != token || rec.State == record.Released || !c.ours(rec) {
+		return nil
+	}
+	if oslock.TryLock(c.lock.FD(), oslock.Seat) != nil {
+		return nil
+	}
+	if oslock.TryMark(c.dir.FD(), oslock.Owner) != nil || c.state.SameLock(c.lock) != nil {
+		oslock.Unlock(c.dir.FD(), oslock.Owner)
+		oslock.Unlock(c.lock.FD(), oslock.Seat)
+		return nil
+	}
+	k := &core{given: c.dir.Given(), o: o, e: e, c: c, rec: *rec, joined: true}
+	if o.Name != "" {
+		k.rec.Name = o.Name
+	}
+	l := k.newLock(ctx)
+	k.openHistory()
+	k.startWatch()
+	return l
+}
+
+// ours reports whether this process or one above it has the lock's description.
+func (c *claim) ours(rec *record.Record) bool {
+	key, proc := c.lock.Key(), self().proc
+	if holdsLock(proc, 0, key) {
+		return true
+	}
+	return slices.ContainsFunc(proc.Ancestors(0), func(p procfs.Stat) bool {
+		return p.PID == rec.Holder.PID && p.StartTicks == rec.Holder.StartTicks && holdsLock(proc, p.PID, key)
+	})
+}
+
+// holdsLock reports whether a process has a descriptor that carries our lock or
+// mark on the file key. It needs the right to look into the process.
+func holdsLock(proc procfs.FS, pid int, key datadir.Key) bool {
+	fds, _ := proc.FDs(pid)
+	return slices.ContainsFunc(fds, func(fd int) bool {
+		info, err := proc.FDInfo(pid, fd)
+		return err == nil && slices.ContainsFunc(info.Locks, isOurs) && leadsTo(pid, fd, key)
+	})
+}
+
+// isOurs reports whether a row of fdinfo is a lock or mark of this protocol: the
+// byte is used by nothing else. Which file it is on is asked of the descriptor
+// (leadsTo), since the row's device and inode differ from stat's on btrfs and
+// overlay.
+func isOurs(l procfs.Lock) bool {
+	return l.Start == uint64(oslock.Owner) && l.Type == "OFDLCK" && !l.Waiting
+}
+
+func leadsTo(pid, fd int, keys ...datadir.Key) bool {
+	who := "self"
+	if pid != 0 {
+		who = strconv.Itoa(pid)
+	}
+	key, err := datadir.KeyOf("/proc/" + who + "/fd/" + strconv.Itoa(fd))
+	return err == nil && slices.Contains(keys, key)
+}

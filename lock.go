@@ -1,0 +1,138 @@
+package solehold
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"sync"
+)
+
+// Lock is a held data directory. Its methods may be called from any goroutine.
+//
+// A Lock that is dropped without Release stays held until the process exits,
+// never until the next garbage collection.
+type Lock struct {
+	core  *core // what the system holds open
+	name  string
+	token uint64
+
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+
+	releaseRequested chan struct{}
+	askOnce          sync.Once
+
+	mu    sync.Mutex // guards what follows
+	count int        // acquisitions through the context
+}
+
+// Context is cancelled with a *LostError as its cause as soon as the lock can no
+// longer be proven, and with context.Canceled by the last Release. It carries
+// the values of the context given to Acquire but not its end: that bounded the
+// acquisition only. Acquire with this context, or one derived from it, and the
+// same directory gives the same lock again.
+func (l *Lock) Context() context.Context { return l.ctx }
+
+// Token is the fencing token: higher than that of every earlier acquisition of
+// this directory. Give it to whatever stores data elsewhere, so that writes of
+// an earlier owner can be told.
+func (l *Lock) Token() uint64 { return l.token }
+
+// Dir is where the directory is now, free of symlinks.
+func (l *Lock) Dir() string { return l.core.dirPath() }
+
+// Name is the name that others see for this holder.
+func (l *Lock) Name() string { return l.name }
+
+// Filesystem tells where the directory lies, and in Warning why one owner could
+// not be promised there.
+func (l *Lock) Filesystem() Filesystem { return l.core.filesystem() }
+
+// ReleaseRequested is closed when somebody asked this holder to let go. It is a
+// request: nothing happens unless the program finishes its work and calls
+// Release.
+func (l *Lock) ReleaseRequested() <-chan struct{} { return l.releaseRequested }
+
+// Release gives the directory back. Every acquisition through the context needs
+// its own; the last one lets go. Calling it more often does nothing. An error
+// says that the history may not show the release; the lock is given up all the
+// same. Where descriptors were shared with a child that still lives, the
+// directory stays held by that child.
+func (l *Lock) Release() error {
+	l.mu.Lock()
+	l.count--
+	last := l.count == 0
+	l.mu.Unlock()
+	if !last {
+		return nil
+	}
+	l.cancel(context.Canceled)
+	return l.core.release()
+}
+
+// Ready writes down that the service answers.
+func (l *Lock) Ready() error { return l.core.setReady() }
+
+// Child is a process that a holder runs in its place.
+type Child struct {
+	// PID is the process.
+	PID int
+	// Cgroup is the path of the cgroup made for it, if one was.
+	Cgroup string
+}
+
+// SetChild writes down that the holder runs this child, which others then see as
+// the owner; nil says that it runs none any more.
+func (l *Lock) SetChild(c *Child) error { return l.core.setChild(c) }
+
+// Share returns the descriptors that carry the lock, for a child that is to keep
+// the directory when this process dies. After this call Release closes them
+// without unlocking, so that a child which still has them goes on holding.
+func (l *Lock) Share() []uintptr { return l.core.share() }
+
+// Become writes down that this process is about to turn into another program
+// (execve) and lets the lock's descriptors survive that. The program holds the
+// directory for as long as it keeps them open.
+func (l *Lock) Become(command []string) error { return l.core.become(command) }
+
+// Log appends an event to the directory's history. Time, token and, unless
+// given, the process are filled in.
+func (l *Lock) Log(e Event) error { return l.core.log(e) }
+
+// lose tells the loss, once.
+func (l *Lock) lose(why string) {
+	l.cancel(&LostError{Path: l.core.dirPath(), Why: why})
+}
+
+// ask passes on a request to let go, once.
+func (l *Lock) ask() { l.askOnce.Do(func() { close(l.releaseRequested) }) }
+
+// again counts one more acquisition of a lock that is still held.
+func (l *Lock) again() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.count <= 0 {
+		return false
+	}
+	l.count++
+	return true
+}
+
+// OnlyOrExit takes the directory or ends the process: with code 0 and one line
+// on stderr when it already has its owner, since one live owner is what was
+// wanted; with the code of ExitCode and one line when it cannot be told or
+// taken. A missing directory is made. It never waits and never tries again:
+// call it first thing.
+func OnlyOrExit(dir string) *Lock {
+	lock, err := Acquire(context.Background(), dir, &Options{Create: true})
+	if err == nil {
+		return lock
+	}
+	next := ""
+	if ExitCode(err) == 0 {
+		next = ". Nothing to do."
+	}
+	fmt.Fprintf(os.Stderr, "solehold: %v%s\n", err, next)
+	os.Exit(ExitCode(err)) //archtest:allow exit the documented purpose of this function
+	return nil
+}

@@ -1,0 +1,200 @@
+package solehold
+
+import (
+	"cmp"
+	"fmt"
+	"os/user"
+	"slices"
+	"strconv"
+
+	"github.com/solehold/solehold/internal/datadir"
+	"github.com/solehold/solehold/internal/procfs"
+	"github.com/solehold/solehold/internal/procid"
+	"github.com/solehold/solehold/internal/record"
+)
+
+// sighting is what a refused starter or a query saw of a held directory.
+type sighting struct {
+	keys   []datadir.Key // the directory, and the lock file where it could be opened
+	dirUID int
+	data   []byte // the lock file's content
+}
+
+func (c *claim) sighting() sighting {
+	s := sighting{keys: []datadir.Key{c.dir.Key()}, dirUID: c.dir.UID()}
+	if c.ready {
+		s.data = readRecord(c.lock)
+		s.keys = append(s.keys, c.lock.Key())
+	}
+	return s
+}
+
+// owner finds the process that holds the directory: the recorded one when it can
+// be seen to hold it, else whoever is seen to share the lock's descriptor.
+func (s sighting) owner() Owner {
+	rec, err := record.Decode(s.data)
+	if err != nil {
+		rec = nil
+	}
+	f := finder{sighting: s, rec: rec, proc: self().proc}
+	return f.find()
+}
+
+// finder looks for one owner.
+type finder struct {
+	sighting
+	rec  *record.Record
+	proc procfs.FS
+}
+
+func (f *finder) find() Owner {
+	recorded, hidden := f.recorded()
+	if recorded.Proven {
+		return recorded
+	}
+	sharing, gaps := f.scan()
+	switch {
+	case len(sharing) > 0:
+		return f.seen(sharing)
+	case hidden:
+		return recorded
+	}
+	return f.unseen(recorded, gaps)
+}
+
+// recorded checks the processes that the record names, the child first. hidden
+// says that one of them lives but may not be looked into.
+func (f *finder) recorded() (o Owner, hidden bool) {
+	if f.rec == nil || f.rec.State == record.Released {
+		return Owner{}, false
+	}
+	candidates := []record.Process{f.rec.Holder.Process}
+	if f.rec.Child != nil {
+		candidates = slices.Insert(candidates, 0, *f.rec.Child)
+	}
+	for _, p := range candidates {
+		v := self().observer.Judge(idOf(p), f.rec.Holder.MachineID)
+		if v.Life != procid.Alive || v.Why != procid.SameProcess {
+			continue
+		}
+		if f.holds(p.PID) {
+			o = f.describe(p.PID)
+			o.Proven, o.Proof = true, []string{"lock", "start time", "boot"}
+			return o, false
+		}
+		if _, err := f.proc.FDs(p.PID); err != nil && !hidden {
+			hidden, o = true, f.describe(p.PID)
+			o.Proof = []string{"start time", "boot"}
+			o.Notes = append(o.Notes, "its descriptors: not permitted to this user")
+		}
+	}
+	return o, hidden
+}
+
+func (f *finder) holds(pid int) bool {
+	return slices.ContainsFunc(f.keys, func(k datadir.Key) bool { return holdsLock(f.proc, pid, k) })
+}
+
+// scan finds every visible process that has the lock's descriptor.
+func (f *finder) scan() ([]int, procfs.Gaps) {
+	held, gaps := f.proc.LockHolders(isOurs)
+	var pids []int
+	for _, h := range held {
+		if !slices.Contains(pids, h.PID) && leadsTo(h.PID, h.FD, f.keys...) {
+			pids = append(pids, h.PID)
+		}
+	}
+	return pids, gaps
+}
+
+// seen chooses among the processes that share the descriptor: the recorded
+// child, the recorded holder, else the one that was there first.
+func (f *finder) seen(pids []int) Owner {
+	rank := func(pid int) int {
+		switch {
+		case f.rec != nil && f.rec.Child != nil && f.rec.Child.PID == pid:
+			return 0
+		case f.rec != nil && f.rec.Holder.PID == pid:
+			return 1
+		}
+		return 2
+	}
+	start := func(pid int) uint64 { st, _ := f.proc.Stat(pid); return st.StartTicks }
+	first := slices.MinFunc(pids, func(a, b int) int {
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(start(a), start(b)), cmp.Compare(a, b))
+	})
+	o := f.describe(first)
+	o.Proven, o.Proof, o.Sharing = true, []string{"lock"}, pids
+	if f.rec == nil {
+		o.Notes = append(o.Notes, "it wrote no record that can be read")
+	} else if rank(first) == 2 {
+		o.Notes = append(o.Notes, "it inherited the lock's descriptor")
+	}
+	return o
+}
+
+func (f *finder) unseen(o Owner, gaps procfs.Gaps) Owner {
+	o = Owner{Host: o.Host}
+	note := fmt.Sprintf("look on the host or in the other container (this is pid namespace %d)", self().observer.Self().PIDNS)
+	if len(gaps) > 0 {
+		note = fmt.Sprintf("descriptors of %d processes are not permitted to this user; ask again as root", len(gaps))
+	}
+	o.Notes = append(o.Notes, note)
+	if f.rec != nil && f.rec.State != record.Released {
+		p := f.rec.Holder.Process
+		v := self().observer.Judge(idOf(p), f.rec.Holder.MachineID)
+		o.Notes = append(o.Notes, fmt.Sprintf("the record names pid %d (%s) of host %s: %s",
+			p.PID, CommandLine(p.Command), Printable(f.rec.Holder.Host), v.Detail))
+		o.Since, o.Name = f.rec.Acquired, Printable(f.rec.Name)
+	}
+	return o
+}
+
+// describe tells about a process: by what can be seen of it now, and by the
+// record where that is its own.
+func (f *finder) describe(pid int) Owner {
+	o := Owner{PID: pid}
+	o.Command, _ = f.proc.Cmdline(pid)
+	o.Exe, _ = f.proc.Exe(pid)
+	if st, err := f.proc.Status(pid); err == nil {
+		uid := int(st.UID)
+		o.UID, o.User = &uid, userName(uid)
+		if uid != f.dirUID && uid != 0 {
+			o.Notes = append(o.Notes, fmt.Sprintf("it is not the data directory's owner (uid %d)", f.dirUID))
+		}
+	}
+	if f.rec == nil || f.rec.State == record.Released {
+		return o
+	}
+	f.fromRecord(&o)
+	return o
+}
+
+func (f *finder) fromRecord(o *Owner) {
+	r := f.rec
+	mine := &r.Holder.Process
+	if o.PID != r.Holder.PID {
+		mine = r.Child
+		o.Wrapper = r.Holder.PID
+		o.WrapperGone = self().observer.Judge(idOf(r.Holder.Process), r.Holder.MachineID).Life == procid.Dead
+	}
+	if mine != nil && mine.PID == o.PID {
+		if len(o.Command) == 0 {
+			o.Command, o.Exe = mine.Command, mine.Exe
+		}
+		if o.UID == nil && mine == &r.Holder.Process {
+			o.UID, o.User = &r.Holder.UID, userName(r.Holder.UID)
+		}
+	}
+	o.Since, o.Name, o.Host = r.Acquired, Printable(r.Name), Printable(r.Holder.Host)
+	from := r.Holder.Origin
+	o.StartedBy, o.Unit, o.Container, o.TTY = Printable(from.By), Printable(from.Unit), Printable(from.Container), from.TTY
+}
+
+func userName(uid int) string {
+	u, err := user.LookupId(strconv.Itoa(uid))
+	if err != nil {
+		return ""
+	}
+	return u.Username
+}

@@ -1,0 +1,220 @@
+package solehold
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/solehold/solehold/internal/datadir"
+	"github.com/solehold/solehold/internal/oslock"
+	"golang.org/x/sys/unix"
+)
+
+// safetyTick bounds a wait for an event that never comes, e.g. on a file system
+// that reports none. It is rare, so that an idle waiter costs nothing.
+const safetyTick = 30 * time.Second
+
+// waiting is one call that waits for a directory. It keeps its files open and
+// asks again through them: opening and closing would wake every other waiter,
+// and itself.
+type waiting struct {
+	dir   string
+	o     Options
+	start time.Time
+	held  *HeldError // whom it waits for
+	mine  *entry     // the holder inside this process, nil for one outside
+	claim *claim
+}
+
+// run tries again whenever something happens to the lock or its holder, until
+// the directory is free, o.Wait is over or ctx ends.
+func (w *waiting) run(ctx context.Context) (*Lock, error) {
+	if w.o.Wait > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadlineCause(ctx, w.start.Add(w.o.Wait), errWaited)
+		defer cancel()
+	}
+	var bell *bell
+	// Closing an inotify descriptor takes the kernel 10 ms, which the new owner
+	// must not wait for.
+	defer func() { go bell.close() }()
+	last := -1
+	for {
+		lock, err := w.trySoon(ctx)
+		if !errors.As(err, &w.held) {
+			return lock, w.end(ctx, err)
+		}
+		if bell == nil {
+			if bell, err = newBell(); err != nil {
+				w.claim.close()
+				return nil, opError("wait for the lock", w.dir, err)
+			}
+			bell.follow(w.claim.lockPath())
+			continue // what happened before the bell hung was not heard
+		}
+		if pid := w.held.Holder().PID; pid != last {
+			last = pid
+			w.o.OnWait(w.held)
+		}
+		bell.sleep(ctx, w)
+		if ctx.Err() != nil {
+			w.claim.close()
+			return nil, w.end(ctx, context.Cause(ctx))
+		}
+		bell.follow(w.claim.lockPath())
+	}
+}
+
+var errWaited = errors.New("waited long enough")
+
+// end names the holder when it was the caller's patience that ended, not the
+// caller.
+func (w *waiting) end(ctx context.Context, err error) error {
+	if err == nil || ctx.Err() == nil || !errors.Is(context.Cause(ctx), errWaited) {
+		return err
+	}
+	return &HeldError{Path: w.held.Path, Self: w.held.Self, Waited: time.Since(w.start), find: w.held.Holder}
+}
+
+// trySoon tries a few times in quick succession: the kernel tells of a closed
+// file just before it drops its lock.
+func (w *waiting) trySoon(ctx context.Context) (lock *Lock, err error) {
+	for i := range 3 {
+		if i > 0 {
+			time.Sleep(time.Duration(i*i) * 100 * time.Microsecond)
+		}
+		lock, err = bounded(ctx, call[*Lock]{w.dir, "take the lock", w.o.Timeout, func() (*Lock, error) { return w.try(ctx) }, func(l *Lock) { l.Release() }})
+		if !errors.Is(err, ErrHeld) {
+			return lock, err
+		}
+	}
+	return lock, err
+}
+
+// try tries once. It keeps the claim only with a *HeldError.
+func (w *waiting) try(ctx context.Context) (*Lock, error) {
+	if w.claim == nil {
+		d, err := openDir(w.dir, w.o)
+		if err != nil {
+			return nil, err
+		}
+		w.claim = &claim{dir: d}
+		if err := w.claim.check(w.o); err != nil {
+			w.claim.close()
+			return nil, err
+		}
+	}
+	e, free := process.reserve(w.claim.dir.Key())
+	if !free {
+		w.mine = e
+		return nil, &HeldError{Path: w.dir, Self: true}
+	}
+	w.mine = nil
+	lock, err := w.tryOn(ctx, e)
+	process.settle(e, lock, w.dir)
+	return lock, err
+}
+
+func (w *waiting) tryOn(ctx context.Context, e *entry) (*Lock, error) {
+	c := w.claim
+	err := c.openAndTry(w.o)
+	switch {
+	case err == nil:
+		return newLock(ctx, c, e, w.o)
+	case errors.Is(err, datadir.ErrMoved):
+		c.closeState()
+		return nil, c.held()
+	case errors.Is(err, oslock.ErrHeld), errors.Is(err, errMarked):
+		return nil, c.held()
+	}
+	err = c.orHeld(err)
+	c.closeState()
+	if !errors.Is(err, ErrHeld) {
+		c.close()
+	}
+	return nil, err
+}
+
+// bell rings when a file of interest is closed, removed or made. The
+// descriptors are in Go's poller: no thread waits in the kernel for them.
+type bell struct {
+	events *os.File
+	fd     int
+}
+
+func newBell() (*bell, error) {
+	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
+	if err != nil {
+		return nil, err
+	}
+	return &bell{events: os.NewFile(uintptr(fd), "inotify"), fd: fd}, nil
+}
+
+// follow watches what is at the paths now; watching the same file again changes
+// nothing. Closing is how holders let go; creation is how a lock file comes back.
+func (b *bell) follow(lock string) {
+	unix.InotifyAddWatch(b.fd, filepath.Dir(lock), unix.IN_CREATE|unix.IN_MOVED_TO|unix.IN_DELETE|unix.IN_ONLYDIR|unix.IN_DONT_FOLLOW)
+	unix.InotifyAddWatch(b.fd, lock, unix.IN_CLOSE|unix.IN_DELETE_SELF|unix.IN_DONT_FOLLOW)
+}
+
+func (b *bell) close() {
+	if b != nil {
+		b.events.Close()
+	}
+}
+
+// sleep returns when something happened, the holder ended, ctx ended, or after
+// the safety tick.
+func (b *bell) sleep(ctx context.Context, w *waiting) {
+	b.events.SetReadDeadline(time.Now().Add(safetyTick))
+	stop := context.AfterFunc(ctx, b.ring)
+	defer stop()
+	awake := make(chan struct{})
+	defer close(awake)
+	if w.mine != nil {
+		go b.ringWhen(w.mine.gone, awake)
+	} else if h := watchProcess(w.held.Holder().PID, b.ring); h != nil {
+		defer h.Close()
+	}
+	buf := make([]byte, 4096)
+	b.events.Read(buf)
+}
+
+func (b *bell) ringWhen(gone, awake <-chan struct{}) {
+	select {
+	case <-gone:
+		b.ring()
+	case <-awake:
+	}
+}
+
+// ring ends the sleep.
+func (b *bell) ring() { b.events.SetReadDeadline(time.Unix(1, 0)) }
+
+// watchProcess calls ring when the process ends.
+func watchProcess(pid int, ring func()) *os.File {
+	if pid <= 0 {
+		return nil
+	}
+	fd, err := unix.PidfdOpen(pid, unix.PIDFD_NONBLOCK)
+	if err != nil {
+		return nil
+	}
+	f := os.NewFile(uintptr(fd), "pidfd")
+	raw, err := f.SyscallConn()
+	if err != nil {
+		f.Close()
+		return nil
+	}
+	go raw.Read(func(fd uintptr) bool {
+		p := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+		n, _ := unix.Poll(p, 0)
+		if n > 0 {
+			ring()
+		}
+		return n > 0
+	})
+	return f
+}
