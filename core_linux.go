@@ -24,16 +24,17 @@ type core struct {
 	e     *entry
 	lock  *Lock
 
-	mu      sync.Mutex // guards what follows, and every write of the record
-	c       *claim
-	rec     record.Record
-	encoder *record.Encoder
-	slot    int // the slot of the newest record
-	history *datadir.File
-	shared  bool // a child may have the descriptors
-	joined  bool // this process joined the holder above it
-	closed  bool
-	watch   *watched
+	mu          sync.Mutex // guards what follows, and every write of the record
+	c           *claim
+	rec         record.Record
+	encoder     *record.Encoder
+	slot        int          // the slot of the newest record
+	history     *journal.Log // nil where it cannot be written
+	historyFile datadir.File
+	shared      bool // a child may have the descriptors
+	joined      bool // this process joined the holder above it
+	closed      bool
+	watch       *watched
 }
 
 // newLock writes record and history of a directory that was just taken. On an
@@ -157,20 +158,37 @@ func readRecord(f datadir.File) []byte {
 }
 
 func (k *core) openHistory() {
-	f, err := k.c.state.OpenAppend(journal.Name)
-	if err == nil {
-		if size, sizeErr := f.Size(); sizeErr == nil && size > journal.MaxSize {
-			f.Close()
-			if err = journal.Rotate(k.c.state); err == nil {
-				f, err = k.c.state.OpenAppend(journal.Name)
-			}
+	err := k.openLog()
+	if err == nil && k.history.Full() && !k.joined {
+		k.closeHistory()
+		if err = journal.Rotate(k.c.state); err == nil {
+			err = k.openLog()
 		}
 	}
 	if err != nil {
 		k.o.OnWarning(opError("write the history", k.given, err))
-		return
 	}
-	k.history = &f
+}
+
+func (k *core) openLog() error {
+	f, err := k.c.state.OpenAppend(journal.Name)
+	if err != nil {
+		return err
+	}
+	l, err := journal.Open(f)
+	if err != nil {
+		f.Close()
+		return err
+	}
+	k.history, k.historyFile = l, f
+	return nil
+}
+
+func (k *core) closeHistory() {
+	if k.history != nil {
+		k.historyFile.Close()
+		k.history = nil
+	}
 }
 
 func (k *core) warn() {
@@ -265,9 +283,7 @@ func (k *core) letGo() (struct{}, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.closed = true
-	if k.history != nil {
-		k.history.Close()
-	}
+	k.closeHistory()
 	k.unlock()
 	k.c.close()
 	process.drop(k.e)

@@ -18,8 +18,8 @@ func (k *core) log(e Event) error {
 	if k.closed || k.history == nil {
 		return nil // that the history cannot be written was told at the start
 	}
-	if err := journal.Append(*k.history, k.fill(e)); err != nil {
-		return opError("write the history", k.history.Path(), err)
+	if err := k.history.Append(k.fill(e)); err != nil {
+		return opError("write the history", k.given, err)
 	}
 	return nil
 }
@@ -92,11 +92,19 @@ func (c *claim) logRefusal(o Options) {
 	f, err := c.state.OpenAppend(journal.Name)
 	if err == nil {
 		defer f.Close()
-		err = journal.Append(f, refusalEvent(o, more+hidden))
+		err = appendTo(f, refusalEvent(o, more+hidden))
 	}
 	if err != nil && !errors.Is(err, os.ErrPermission) {
 		o.OnWarning(opError("write the history", c.dir.Given(), err))
 	}
+}
+
+func appendTo(f journal.File, e Event) error {
+	l, err := journal.Open(f)
+	if err != nil {
+		return err
+	}
+	return l.Append(e)
 }
 
 func refusalEvent(o Options, more int) Event {

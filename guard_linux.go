@@ -253,10 +253,7 @@ func (k *core) adopt(fresh *claim) string {
 	}
 	k.rec.Lock = record.FileID(fresh.lock.Key())
 	k.c.closeState()
-	if k.history != nil {
-		k.history.Close()
-		k.history = nil
-	}
+	k.closeHistory()
 	k.c = fresh
 	err = k.write(err != nil)
 	k.openHistory()
@@ -272,8 +269,8 @@ func (k *core) noteLocked(e Event) {
 	if k.history == nil {
 		return
 	}
-	if err := journal.Append(*k.history, k.fill(e)); err != nil {
-		k.o.OnWarning(opError("write the history", k.history.Path(), err))
+	if err := k.history.Append(k.fill(e)); err != nil {
+		k.o.OnWarning(opError("write the history", k.given, err))
 	}
 }
 

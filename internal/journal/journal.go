@@ -94,7 +94,7 @@ type Event struct {
 	More int `json:"more,omitempty"`
 }
 
-// File is what Append needs of an open history file: opened for appending and
+// File is what a Log needs of an open history file: opened for appending and
 // reading.
 type File interface {
 	io.Writer
@@ -103,20 +103,47 @@ type File interface {
 	Size() (int64, error)
 }
 
-// Append writes e as one line with one write. After a torn line it starts a new
-// one. An error means that the event may be missing; nothing else was harmed.
-func Append(f File, e Event) error {
+// Log is a history file that one writer has open.
+type Log struct {
+	f    File
+	size int64 // when it was opened
+	torn bool  // it ended inside a line then
+}
+
+// Open prepares to append to f.
+func Open(f File) (*Log, error) {
+	size, err := f.Size()
+	if err != nil {
+		return nil, err
+	}
+	l := &Log{f: f, size: size}
+	if size > 0 {
+		var last [1]byte
+		n, _ := f.ReadAt(last[:], size-1)
+		l.torn = n == 1 && last[0] != '\n'
+	}
+	return l, nil
+}
+
+// Full reports whether the holder should rotate.
+func (l *Log) Full() bool { return l.size > MaxSize }
+
+// Append writes e as one line with one write. After a torn line, of this writer
+// or of one before it, it starts a new one. An error means that the event may
+// be missing; nothing else was harmed.
+func (l *Log) Append(e Event) error {
 	line, err := encode(e)
 	if err != nil {
 		return err
 	}
-	if torn(f) {
+	if l.torn {
 		line = append([]byte{'\n'}, line...)
 	}
-	n, err := f.Write(line)
+	n, err := l.f.Write(line)
 	if err == nil && n < len(line) {
 		err = io.ErrShortWrite
 	}
+	l.torn = err != nil
 	return err
 }
 
@@ -145,15 +172,4 @@ func clip(s string, n int) string {
 		n--
 	}
 	return s[:n] + "…"
-}
-
-// torn reports whether the file ends inside a line.
-func torn(f File) bool {
-	size, err := f.Size()
-	if err != nil || size == 0 {
-		return false
-	}
-	var last [1]byte
-	n, _ := f.ReadAt(last[:], size-1)
-	return n == 1 && last[0] != '\n'
 }

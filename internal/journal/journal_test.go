@@ -42,6 +42,15 @@ func (m *memory) ReadAt(p []byte, off int64) (int, error) {
 
 func (m *memory) Size() (int64, error) { return int64(len(m.data)), nil }
 
+// add appends as a process does that opens the file for one event.
+func add(f journal.File, e journal.Event) error {
+	l, err := journal.Open(f)
+	if err != nil {
+		return err
+	}
+	return l.Append(e)
+}
+
 func read(t *testing.T, data []byte) journal.History {
 	t.Helper()
 	h, err := journal.Read(fstest.MapFS{journal.Name: {Data: data}})
@@ -54,7 +63,7 @@ func read(t *testing.T, data []byte) journal.History {
 func TestAppendAndRead(t *testing.T) {
 	m := &memory{room: 1 << 20}
 	for i := range 3 {
-		if err := journal.Append(m, event(uint64(i+1), "")); err != nil {
+		if err := add(m, event(uint64(i+1), "")); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -68,18 +77,18 @@ func TestAppendAndRead(t *testing.T) {
 // line at most: those before and after it are read.
 func TestTornAtEveryByte(t *testing.T) {
 	whole := &memory{room: 1 << 20}
-	if err := journal.Append(whole, event(2, "torn")); err != nil {
+	if err := add(whole, event(2, "torn")); err != nil {
 		t.Fatal(err)
 	}
 	for n := range len(whole.data) {
 		m := &memory{room: 1 << 20}
-		journal.Append(m, event(1, "before"))
+		add(m, event(1, "before"))
 		m.room = n
-		if err := journal.Append(m, event(2, "torn")); err == nil {
+		if err := add(m, event(2, "torn")); err == nil {
 			t.Fatalf("no error with room for %d bytes", n)
 		}
 		m.room = 1 << 20
-		journal.Append(m, event(3, "after"))
+		add(m, event(3, "after"))
 		h := read(t, m.data)
 		got := h.Events
 		if len(got) < 2 || got[0].Detail != "before" || got[len(got)-1].Detail != "after" {
@@ -88,6 +97,22 @@ func TestTornAtEveryByte(t *testing.T) {
 		if len(got) == 3 && n != len(whole.data)-1 {
 			t.Fatalf("torn after %d bytes: a cut line was read", n)
 		}
+	}
+}
+
+// A writer that had no room for a line and has it again later starts a new one.
+func TestTornByOwnWriter(t *testing.T) {
+	m := &memory{}
+	l, err := journal.Open(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, room := range []int{1 << 10, 10, 1 << 10} {
+		m.room = room
+		l.Append(event(1, "x"))
+	}
+	if h := read(t, m.data); len(h.Events) != 2 || h.Skipped != 1 {
+		t.Errorf("%+v", h)
 	}
 }
 
@@ -105,7 +130,7 @@ func TestEventIsOneBoundedLine(t *testing.T) {
 		m := &memory{room: 1 << 20}
 		e := event(1, strings.Repeat(s, 10000))
 		e.Name, e.By, e.Host = e.Detail, e.Detail, e.Detail
-		if err := journal.Append(m, e); err != nil {
+		if err := add(m, e); err != nil {
 			t.Fatal(err)
 		}
 		if len(m.data) > journal.MaxLine || bytes.Count(m.data, []byte("\n")) != 1 {
@@ -153,7 +178,7 @@ func TestConcurrentWritersOverRotation(t *testing.T) {
 		wg.Go(func() {
 			f := openHistory(t, d)
 			for range 50 {
-				if err := journal.Append(f, event(uint64(w+1), "x")); err != nil {
+				if err := add(f, event(uint64(w+1), "x")); err != nil {
 					t.Error(err)
 				}
 			}
@@ -175,7 +200,7 @@ func TestRotateKeepsFew(t *testing.T) {
 	d := t.TempDir()
 	for i := range 2 * journal.Keep {
 		f := openHistory(t, d)
-		if err := errors.Join(journal.Append(f, event(uint64(i+1), "")), journal.Rotate(dir(d))); err != nil {
+		if err := errors.Join(add(f, event(uint64(i+1), "")), journal.Rotate(dir(d))); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -242,7 +267,7 @@ func TestRefusalsDamaged(t *testing.T) {
 
 func FuzzRead(f *testing.F) {
 	m := &memory{room: 1 << 20}
-	journal.Append(m, event(1, "x"))
+	add(m, event(1, "x"))
 	f.Add(m.data)
 	f.Add([]byte("{}\n{\"kind\":1}\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
