@@ -19,10 +19,11 @@ import (
 
 // core is the system's side of a Lock.
 type core struct {
-	given string // the path as it was asked for
-	o     Options
-	e     *entry
-	lock  *Lock
+	given  string // the path as it was asked for
+	o      Options
+	e      *entry
+	lock   *Lock
+	before *record.Record // the predecessor, when it left no release
 
 	mu          sync.Mutex // guards what follows, and every write of the record
 	c           *claim
@@ -41,7 +42,7 @@ type core struct {
 // error nothing is held any more.
 func newLock(ctx context.Context, c *claim, e *entry, o Options) (*Lock, error) {
 	k := &core{given: c.dir.Given(), o: o, e: e, c: c, encoder: self().encoder}
-	before, err := k.begin()
+	err := k.begin()
 	if err != nil {
 		c.unlock()
 		c.close()
@@ -50,8 +51,8 @@ func newLock(ctx context.Context, c *claim, e *entry, o Options) (*Lock, error) 
 	l := k.newLock(ctx)
 	k.openHistory()
 	k.warn()
-	if before != nil {
-		k.note(k.vanished(before))
+	if k.before != nil {
+		k.note(k.vanished(k.before))
 	}
 	k.note(Event{Kind: journal.Acquired, Detail: k.acquiredDetail()})
 	k.startWatch()
@@ -66,17 +67,16 @@ func (k *core) newLock(ctx context.Context) *Lock {
 	return l
 }
 
-// begin reads the predecessor's record and writes ours. It returns the
-// predecessor when that left without a release.
-func (k *core) begin() (*record.Record, error) {
+// begin reads the predecessor's record, which it keeps when that left without a
+// release, and writes ours.
+func (k *core) begin() error {
 	data := readRecord(k.c.lock)
 	head, headErr := record.Newest(data)
-	var before *record.Record
 	if headErr == nil && head.State != record.Released {
-		before, _ = record.Decode(data)
+		k.before, _ = record.Decode(data)
 	}
-	if err := k.foreign(before); err != nil {
-		return nil, err
+	if err := k.foreign(k.before); err != nil {
+		return err
 	}
 	if headErr != nil {
 		head.Token = k.lastToken()
@@ -88,9 +88,9 @@ func (k *core) begin() (*record.Record, error) {
 		err = k.c.lock.Sync()
 	}
 	if err != nil {
-		return nil, opError("write the owner's record", k.c.lock.Path(), err)
+		return opError("write the owner's record", k.c.lock.Path(), err)
 	}
-	return before, nil
+	return nil
 }
 
 // foreign refuses to start beside a holder on another machine whose end nobody

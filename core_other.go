@@ -25,4 +25,5 @@ func (c *core) setReady() error        { return errors.ErrUnsupported }
 func (c *core) setChild(*Child) error  { return errors.ErrUnsupported }
 func (c *core) share() []uintptr       { return nil }
 func (c *core) become([]string) error  { return errors.ErrUnsupported }
+func (c *core) orphan() *Owner         { return nil }
 func (c *core) log(Event) error        { return errors.ErrUnsupported }

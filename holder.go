@@ -17,6 +17,8 @@ type Event = journal.Event
 type Owner struct {
 	// PID is the owner's process; 0 when no visible process holds the lock.
 	PID int `json:"pid"`
+	// StartTicks is when that process started, in clock ticks since boot.
+	StartTicks uint64 `json:"start_ticks,omitempty"`
 	// Proven says that this process was seen to have the lock's descriptor open.
 	Proven bool `json:"proven"`
 	// Proof lists what was checked: "lock", "start time", "boot".

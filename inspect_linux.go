@@ -39,8 +39,11 @@ func look(dir string, o Options) (Status, error) {
 	switch {
 	case marked || locked:
 		s.held(c, locked, err)
-	case err != nil:
+	case err != nil && !errors.Is(err, fs.ErrPermission):
 		s.State, s.Err = NotKnown, opError("ask for the lock", dir, err)
+	case err != nil:
+		// An owner always has the mark, and that could be asked.
+		s.State, s.Record = Free, RecordStatus{Class: "unreadable", Why: "not-permitted", Detail: err.Error()}
 	case s.Record.Class == "live":
 		s.State = Unguarded
 		s.Findings = append(s.Findings, fmt.Sprintf("pid %d of the record lives but has let the lock go", s.Record.PID))

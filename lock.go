@@ -95,6 +95,10 @@ func (l *Lock) Share() []uintptr { return l.core.share() }
 // directory for as long as it keeps them open.
 func (l *Lock) Become(command []string) error { return l.core.become(command) }
 
+// Orphan is the command of an earlier `solehold run` that lives on although its
+// wrapper is gone and it does not hold the directory; nil where there is none.
+func (l *Lock) Orphan() *Owner { return l.core.orphan() }
+
 // Log appends an event to the directory's history. Time, token and, unless
 // given, the process are filled in.
 func (l *Lock) Log(e Event) error { return l.core.log(e) }

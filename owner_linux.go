@@ -2,7 +2,9 @@ package solehold
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os/user"
 	"slices"
 	"strconv"
@@ -85,10 +87,17 @@ func (f *finder) recorded() (o Owner, hidden bool) {
 		if _, err := f.proc.FDs(p.PID); err != nil && !hidden {
 			hidden, o = true, f.describe(p.PID)
 			o.Proof = []string{"start time", "boot"}
-			o.Notes = append(o.Notes, "its descriptors: not permitted to this user")
+			o.Notes = append(o.Notes, hiddenNote(err))
 		}
 	}
 	return o, hidden
+}
+
+func hiddenNote(err error) string {
+	if errors.Is(err, fs.ErrNotExist) {
+		return "pid as recorded, details hidden (hidepid)"
+	}
+	return "its descriptors: not permitted to this user"
 }
 
 func (f *finder) holds(pid int) bool {
@@ -154,6 +163,9 @@ func (f *finder) unseen(o Owner, gaps procfs.Gaps) Owner {
 // record where that is its own.
 func (f *finder) describe(pid int) Owner {
 	o := Owner{PID: pid}
+	if st, err := f.proc.Stat(pid); err == nil {
+		o.StartTicks = st.StartTicks
+	}
 	o.Command, _ = f.proc.Cmdline(pid)
 	o.Exe, _ = f.proc.Exe(pid)
 	if st, err := f.proc.Status(pid); err == nil {
@@ -197,4 +209,18 @@ func userName(uid int) string {
 		return ""
 	}
 	return u.Username
+}
+
+// orphan looks for the child of the predecessor, when that left no release.
+func (k *core) orphan() *Owner {
+	if k.before == nil || k.before.Child == nil {
+		return nil
+	}
+	v := self().observer.Judge(idOf(*k.before.Child), k.before.Holder.MachineID)
+	if v.Life != procid.Alive || v.Why != procid.SameProcess {
+		return nil
+	}
+	f := finder{rec: k.before, proc: self().proc, sighting: sighting{dirUID: k.c.dir.UID()}}
+	o := f.describe(k.before.Child.PID)
+	return &o
 }

@@ -41,6 +41,16 @@ func kindOf(magic uint32) fsKind {
 		return fsKind{"ntfs3", Local}
 	case 0x73717368:
 		return fsKind{"squashfs", Local}
+	case 0xE0F5E1E2:
+		return fsKind{"erofs", Local}
+	case 0x52654973:
+		return fsKind{"reiserfs", Local}
+	case 0x3434:
+		return fsKind{"nilfs2", Local}
+	case 0x482B:
+		return fsKind{"hfsplus", Local}
+	case 0x00011954:
+		return fsKind{"ufs", Local}
 	case 0x794C7630:
 		return fsKind{"overlay", Stacked}
 	case 0xF15F:

@@ -21,10 +21,10 @@ func (f File) FD() uintptr { return uintptr(f.fd) }
 // Path returns the name that was opened, for messages.
 func (f File) Path() string { return f.path }
 
-// Write appends or overwrites at the file's position.
+// Write appends or overwrites at the file's position; a short write is an error.
 func (f File) Write(p []byte) (int, error) {
 	n, err := retry(func() (int, error) { return unix.Write(f.fd, p) })
-	return n, f.error("write", err)
+	return f.written(n, len(p), err)
 }
 
 // ReadAt reads at an offset; it returns io.EOF where the file ends before p is full.
@@ -39,7 +39,11 @@ func (f File) ReadAt(p []byte, off int64) (int, error) {
 // WriteAt writes all of p at an offset; a short write is an error.
 func (f File) WriteAt(p []byte, off int64) (int, error) {
 	n, err := retry(func() (int, error) { return unix.Pwrite(f.fd, p, off) })
-	if err == nil && n < len(p) {
+	return f.written(n, len(p), err)
+}
+
+func (f File) written(n, want int, err error) (int, error) {
+	if err == nil && n < want {
 		err = unix.ENOSPC // the only reason for a short write to a regular file
 	}
 	return max(n, 0), f.error("write", err)

@@ -3,6 +3,7 @@ package datadir
 import (
 	"encoding/json"
 	"errors"
+	"io"
 	"io/fs"
 	"path/filepath"
 
@@ -55,23 +56,21 @@ func (s *State) Pair(write bool) error {
 		return &RefusedError{Path: s.dir.path, Why: "its state lies in " + known + ", not in " + s.path}
 	}
 	if !write {
-		return nil
+		return s.readPair(mine)
 	}
 	text, err := json.Marshal(mine)
 	if err != nil {
 		return err
 	}
-	if err := s.writePair(mine, text); err != nil {
+	if err := s.writePair(mine, text); err != nil || known != "" {
 		return err
 	}
-	if known == "" {
-		// Without extended attributes only the state's side remembers.
-		err = unix.Fsetxattr(s.dir.fd, pairAttr, text, 0)
+	switch err := unix.Fsetxattr(s.dir.fd, pairAttr, text, 0); err {
+	case nil, unix.EOPNOTSUPP, unix.EPERM, unix.EACCES, unix.EROFS:
+		return nil // without extended attributes only the state's side remembers
+	default:
+		return &fs.PathError{Op: "setxattr", Path: s.dir.path, Err: err}
 	}
-	if err == unix.EOPNOTSUPP || err == unix.EPERM || err == unix.EACCES {
-		return nil
-	}
-	return err
 }
 
 func (s *State) pair() (pair, error) {
@@ -89,21 +88,46 @@ func (s *State) writePair(mine pair, text []byte) error {
 		return err
 	}
 	defer f.Close()
+	empty, err := s.checkPair(f, mine)
+	if err != nil || !empty {
+		return err
+	}
+	_, err = f.WriteAt(text, 0)
+	return errors.Join(err, f.Sync())
+}
+
+// readPair checks the state's side as far as there is one.
+func (s *State) readPair(mine pair) error {
+	f, err := s.OpenRead(PairName)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	_, err = s.checkPair(f, mine)
+	return err
+}
+
+func (s *State) checkPair(f File, mine pair) (empty bool, err error) {
 	buf := make([]byte, 4096)
-	n, _ := f.ReadAt(buf, 0)
+	n, err := f.ReadAt(buf, 0)
+	if err != nil && err != io.EOF {
+		return false, err
+	}
 	if n == 0 {
-		_, err := f.WriteAt(text, 0)
-		return errors.Join(err, f.Sync())
+		return true, nil
 	}
 	var there pair
 	if json.Unmarshal(buf[:n], &there) != nil {
-		return &RefusedError{Path: f.path, Why: "it is damaged; if this directory holds the state of no other, remove it"}
+		return false, &RefusedError{Path: f.path, Why: "it is damaged; if this directory holds the state of no other, remove it"}
 	}
 	if there.Data != mine.Data {
-		return &RefusedError{Path: s.path, Why: "it holds the state of another data directory (device:inode " +
+		return false, &RefusedError{Path: s.path, Why: "it holds the state of another data directory (device:inode " +
 			there.Data.String() + ", this is " + mine.Data.String() + ")"}
 	}
-	return nil
+	return false, nil
 }
 
 func sameFile(path string, key Key) bool {

@@ -114,7 +114,8 @@ func (s *State) refuseLink(name string, err error) error {
 		path = filepath.Join(s.path, name)
 	}
 	var st unix.Stat_t
-	if (err == unix.ELOOP || err == unix.ENOTDIR || err == unix.ENXIO) && s.lstat(name, &st) == nil {
+	wrong := err == unix.ELOOP || err == unix.ENOTDIR || err == unix.ENXIO || err == unix.EISDIR
+	if wrong && s.lstat(name, &st) == nil {
 		return &RefusedError{Path: path, Why: "it is " + kind(st.Mode) + " owned by " + who(st.Uid) + ", not a file that solehold made"}
 	}
 	return &fs.PathError{Op: "open", Path: path, Err: err}
@@ -172,15 +173,18 @@ func (s *State) OpenWrite(name string) (File, error) {
 func (s *State) open(name string, flags int) (File, error) {
 	// O_NONBLOCK: a fifo in the file's place must not hang us.
 	const safe = unix.O_NOFOLLOW | unix.O_NOCTTY | unix.O_NONBLOCK
-	create := flags&unix.O_CREAT != 0
-	fd, err := openAt(s.fd, name, flags&^unix.O_CREAT|safe)
-	if err == unix.ENOENT && create || flags&unix.O_EXCL != 0 {
+	create, anew := flags&unix.O_CREAT != 0, flags&unix.O_EXCL != 0
+	fd, err := -1, error(unix.ENOENT)
+	if !anew {
+		fd, err = openAt(s.fd, name, flags&^unix.O_CREAT|safe)
+	}
+	if err == unix.ENOENT && create {
 		// O_CREAT only now: fs.protected_regular refuses it for somebody else's existing file.
 		fd, err = openAt(s.fd, name, flags|safe|unix.O_EXCL)
 		if err == nil {
 			err = s.created(fd)
 		}
-		if err == unix.EEXIST && flags&unix.O_EXCL == 0 {
+		if err == unix.EEXIST && !anew {
 			fd, err = openAt(s.fd, name, flags&^unix.O_CREAT|safe)
 		}
 	}
@@ -230,7 +234,7 @@ func (s *State) SameLock(f File) error {
 		at, path = unix.AT_FDCWD, filepath.Join(s.path, LockName)
 	}
 	err := unix.Fstatat(at, path, &st, unix.AT_SYMLINK_NOFOLLOW)
-	if err == unix.ENOENT || err == unix.ENOTDIR {
+	if err == unix.ENOENT || err == unix.ENOTDIR || err == unix.ELOOP {
 		return ErrMoved
 	}
 	if err == nil && keyOf(&st) != f.key {
@@ -239,28 +243,34 @@ func (s *State) SameLock(f File) error {
 	return f.error("stat", err)
 }
 
-// Rename moves a file within the state directory.
+// Rename moves a file within the state directory, never the lock, nor over it.
 func (s *State) Rename(from, to string) error {
-	return renameError(s.path, from, unix.Renameat(s.fd, from, s.fd, to))
+	if from == LockName || to == LockName {
+		return s.error("rename", from, unix.EPERM)
+	}
+	return s.error("rename", from, unix.Renameat(s.fd, from, s.fd, to))
 }
 
 // Remove removes a file of the state directory, never the lock.
 func (s *State) Remove(name string) error {
 	if name == LockName {
-		return renameError(s.path, name, unix.EPERM)
+		return s.error("remove", name, unix.EPERM)
 	}
-	return renameError(s.path, name, unix.Unlinkat(s.fd, name, 0))
+	return s.error("remove", name, unix.Unlinkat(s.fd, name, 0))
 }
 
-func renameError(dir, name string, err error) error {
+func (s *State) error(op, name string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return &fs.PathError{Op: "rename", Path: filepath.Join(dir, name), Err: err}
+	return &fs.PathError{Op: op, Path: filepath.Join(s.path, name), Err: err}
 }
 
 // Open implements fs.FS for the readers of the history: plain files only.
 func (s *State) Open(name string) (fs.File, error) {
+	if !fs.ValidPath(name) {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
+	}
 	f, err := s.OpenRead(name)
 	if err != nil {
 		return nil, err

@@ -2,6 +2,10 @@
 
 package procfs_test
 
-import "testing"
+import (
+	"testing"
 
-func TestLive(t *testing.T) { t.Skip("no /proc outside of Linux") }
+	"github.com/solehold/solehold/internal/testneed"
+)
+
+func TestLive(t *testing.T) { testneed.Linux(t) }

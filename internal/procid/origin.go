@@ -83,7 +83,7 @@ func placeOf(groups []procfs.Cgroup) (unit, container string) {
 		for p := g.Path; p != "/" && p != "." && p != ""; p = path.Dir(p) {
 			base := path.Base(p)
 			if container == "" {
-				container = hexID(base)
+				container = hexID(base, 64)
 			}
 			if unit == "" && (strings.HasSuffix(base, ".service") || strings.HasSuffix(base, ".scope")) {
 				unit = base
@@ -96,24 +96,24 @@ func placeOf(groups []procfs.Cgroup) (unit, container string) {
 // MachineID returns the machine's stable id (machine-id(5)), empty without one.
 func MachineID() string {
 	for _, name := range []string{"/etc/machine-id", "/var/lib/dbus/machine-id"} {
-		if b, err := os.ReadFile(name); err == nil {
+		if b, err := os.ReadFile(name); err == nil && hexID(string(b), 32) != "" {
 			return strings.TrimSpace(string(b))
 		}
 	}
-	return ""
+	return "" // also where the file says "uninitialized", as every machine's does at its first boot
 }
 
 // join makes one bounded line of a command.
 func join(command []string) string {
 	s := strings.Join(command, " ")
 	if len(s) > 120 {
-		s = s[:120] + "…"
+		s = strings.ToValidUTF8(s[:120], "") + "…"
 	}
 	return s
 }
 
-// hexID finds the 64 hexadecimal digits by which container engines name things.
-func hexID(s string) string {
+// hexID finds n hexadecimal digits in a row: container engines name things by 64.
+func hexID(s string, n int) string {
 	run := 0
 	for i := range len(s) {
 		if c := s[i]; c >= '0' && c <= '9' || c >= 'a' && c <= 'f' {
@@ -121,8 +121,8 @@ func hexID(s string) string {
 		} else {
 			run = 0
 		}
-		if run == 64 {
-			return s[i-63 : i+1]
+		if run == n {
+			return s[i-n+1 : i+1]
 		}
 	}
 	return ""

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"os"
 
 	"github.com/solehold/solehold/internal/procfs"
 	"golang.org/x/sys/unix"
@@ -18,15 +19,28 @@ var (
 // inode, which would make every process the same.
 const pidfsMagic = 0x50494446
 
-// pidfsID returns the number of the process under pid, 0 where the kernel has
-// none. It needs no rights over the process.
-func pidfsID(pid int) (uint64, error) {
+// answer is what the kernel says of a pid.
+type answer struct {
+	number uint64 // of the process under it, 0 where the kernel has none
+	ended  bool   // it has exited with all its threads, and was not reaped yet
+}
+
+// ask asks the kernel. It needs no rights over the process, nor to see it in /proc.
+func ask(pid int) (answer, error) {
 	fd, err := openPID(pid)
 	if err != nil {
-		return 0, err
+		return answer{}, err
 	}
 	defer unix.Close(fd)
-	return numberOf(fd)
+	number, err := numberOf(fd)
+	return answer{number, ended(fd)}, err
+}
+
+// ended reports whether the process of a descriptor has exited.
+func ended(fd int) bool {
+	p := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+	n, err := unix.Poll(p, 0)
+	return err == nil && n == 1
 }
 
 func openPID(pid int) (int, error) {
@@ -53,7 +67,8 @@ func numberOf(fd int) (uint64, error) {
 	return st.Ino, err
 }
 
-// pidfsAlive asks the kernel for a process by its number alone (since 6.14). It
+// pidfsAlive asks the kernel for a process by its number alone (since 6.14); one
+// that has exited and was not reaped yet is not alive. It
 // is only an answer in the first pid namespace: elsewhere a live process is not
 // found either.
 func pidfsAlive(number uint64) (bool, error) {
@@ -74,8 +89,8 @@ func pidfsAlive(number uint64) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	unix.Close(fd)
-	return true, nil
+	defer unix.Close(fd)
+	return !ended(fd), nil
 }
 
 // Handle is a proven process that a signal can be sent to: it never reaches
@@ -83,11 +98,19 @@ func pidfsAlive(number uint64) (bool, error) {
 type Handle struct{ fd int }
 
 // Open returns a handle of the process id. ErrNotThisProcess says that it is
-// gone or that its pid belongs to another.
+// gone, that its pid belongs to another, or that neither can be excluded; other
+// errors that the kernel gave no answer.
 func Open(proc procfs.FS, id ID) (*Handle, error) {
+	// The kernel's numbers begin anew at each boot.
+	if boot, err := proc.BootID(); err != nil || boot != id.BootID {
+		return nil, fmt.Errorf("%w (another boot)", ErrNotThisProcess)
+	}
 	fd, err := openPID(id.PID)
-	if err != nil {
+	if errors.Is(err, errNoProcess) || errors.Is(err, errThread) {
 		return nil, fmt.Errorf("%w (%w)", ErrNotThisProcess, err)
+	}
+	if err != nil {
+		return nil, os.NewSyscallError("pidfd_open", err)
 	}
 	h := &Handle{fd: fd}
 	number, _ := numberOf(fd)
@@ -98,11 +121,11 @@ func Open(proc procfs.FS, id ID) (*Handle, error) {
 		}
 		return h, nil
 	}
-	// The start time was read after the descriptor was opened: if it fits, the
-	// descriptor is that process, since the pid cannot be free while we hold it
-	// open and the process lives.
-	stat, err := proc.Stat(id.PID)
-	if err != nil || stat.StartTicks != id.StartTicks {
+	// The start time is read after the descriptor was opened: if it fits, the
+	// descriptor is that process, since whoever had the pid before started earlier.
+	now, err := Of(proc, id.PID)
+	now.PidfsID, id.PidfsID = 0, 0
+	if err != nil || now != id {
 		h.Close()
 		return nil, ErrNotThisProcess
 	}
@@ -118,11 +141,7 @@ func (h *Handle) Signal(sig unix.Signal) error {
 }
 
 // Ended reports whether the process has exited, reaped or not.
-func (h *Handle) Ended() bool {
-	p := []unix.PollFd{{Fd: int32(h.fd), Events: unix.POLLIN}}
-	n, err := unix.Poll(p, 0)
-	return err == nil && n == 1
-}
+func (h *Handle) Ended() bool { return ended(h.fd) }
 
 // Close closes the handle; the process is not touched.
 func (h *Handle) Close() error { return unix.Close(h.fd) }

@@ -9,6 +9,12 @@ var (
 	errThread    = errors.New("a thread, not a process")
 )
 
-func pidfsID(int) (uint64, error) { return 0, errors.ErrUnsupported }
+// answer is what Linux says of a pid.
+type answer struct {
+	number uint64
+	ended  bool
+}
+
+func ask(int) (answer, error) { return answer{}, errors.ErrUnsupported }
 
 func pidfsAlive(uint64) (bool, error) { return false, errors.ErrUnsupported }

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 
 	"github.com/solehold/solehold/internal/procfs"
 )
@@ -18,12 +19,11 @@ import (
 // ErrNotThisProcess says that the pid belongs to another process now, or to none.
 var ErrNotThisProcess = errors.New("the pid belongs to another process now")
 
-// initPIDNS and initTimeNS are the fixed inodes of the first namespaces, which
-// see everything (linux/proc_ns.h).
-const (
-	initPIDNS  = 0xEFFFFFFC
-	initTimeNS = 0xEFFFFFFA
-)
+var errOtherProc = errors.New("the mounted /proc counts the processes of another pid namespace")
+
+// initPIDNS is the fixed inode of the first pid namespace, from which every
+// process is visible (linux/proc_ns.h).
+const initPIDNS = 0xEFFFFFFC
 
 // ID names one process of one boot.
 type ID struct {
@@ -84,33 +84,49 @@ type Observer struct {
 	proc    procfs.FS
 	self    ID
 	machine string
+	blind   bool // proc counts another pid namespace than the kernel does for us
 }
 
 // NewObserver takes note of the place of this process: boot, namespaces, machine.
 // What cannot be read stays unknown, which makes verdicts weaker, never wrong.
 func NewObserver(proc procfs.FS) Observer {
 	self, _ := Of(proc, 0)
-	return Observer{proc: proc, self: self, machine: MachineID()}
+	return Observer{proc: proc, self: self, machine: MachineID(), blind: !countsAsWeDo(proc)}
 }
 
 // Self returns the identity of this process.
 func (o Observer) Self() ID { return o.self }
 
 // Of returns the identity of a process that is visible here; pid 0 is this one.
-// An error says that the process is gone or hidden; parts that cannot be read
-// for other reasons stay zero.
+// An error says that the process is gone or hidden, or that the mounted /proc is
+// that of another pid namespace; parts that cannot be read for other reasons
+// stay zero.
 func Of(proc procfs.FS, pid int) (ID, error) {
+	if pid != 0 && !countsAsWeDo(proc) {
+		return ID{}, errOtherProc
+	}
 	stat, err := proc.Stat(pid)
 	if err != nil {
 		return ID{}, err
 	}
 	id := ID{PID: stat.PID, StartTicks: stat.StartTicks}
+	if pid == 0 {
+		id.PID = os.Getpid() // as PIDNS counts, whichever /proc is mounted
+	}
 	id.BootID, _ = proc.BootID()
 	// The observer's namespaces, not the process': pid and ticks were read here.
 	id.PIDNS, _ = proc.Namespace(0, "pid")
 	id.TimeNS, _ = proc.Namespace(0, "time")
-	id.PidfsID, _ = pidfsID(stat.PID)
+	k, _ := ask(id.PID)
+	id.PidfsID = k.number
 	return id, nil
+}
+
+// countsAsWeDo is false where a pid in proc means another process than the same
+// pid in a system call: in a new pid namespace without a new mount of /proc.
+func countsAsWeDo(proc procfs.FS) bool {
+	stat, err := proc.Stat(0)
+	return err == nil && stat.PID == os.Getpid()
 }
 
 // Judge says whether the process id is alive. machine is the machine id that was
@@ -119,11 +135,13 @@ func (o Observer) Judge(id ID, machine string) Verdict {
 	switch {
 	case machine != "" && o.machine != "" && machine != o.machine && id.BootID != o.self.BootID:
 		return Verdict{Unknown, OtherMachine, "written on another machine"}
-	case id.BootID != "" && o.self.BootID != "" && id.BootID != o.self.BootID:
-		return Verdict{Dead, OtherBoot, "this machine has booted since"}
 	case id.BootID == "" || o.self.BootID == "":
 		return Verdict{Unknown, OtherBoot, "the boot is not known"}
-	case id.PIDNS != o.self.PIDNS:
+	case id.BootID != o.self.BootID && (machine == "" || o.machine == ""):
+		return Verdict{Unknown, OtherBoot, "another boot, of this machine or of another one: a machine id is missing"}
+	case id.BootID != o.self.BootID:
+		return Verdict{Dead, OtherBoot, "this machine has booted since"}
+	case id.PIDNS != o.self.PIDNS || id.PIDNS == 0:
 		return o.elsewhere(id)
 	}
 	return o.here(id)
@@ -153,23 +171,31 @@ func (o Observer) elsewhere(id ID) Verdict {
 }
 
 func (o Observer) here(id ID) Verdict {
-	number, numberErr := pidfsID(id.PID)
+	k, askErr := ask(id.PID)
 	stat, err := o.proc.Stat(id.PID)
-	switch {
-	case errors.Is(numberErr, errNoProcess):
-		return o.dead(NoSuchProcess, fmt.Sprintf("no process %d", id.PID))
-	case errors.Is(numberErr, errThread):
-		return o.dead(NotAProcess, fmt.Sprintf("%d is a thread now, not a process", id.PID))
-	case err != nil && numberErr == nil && number != 0 && number == id.PidfsID:
-		return Verdict{Alive, SameProcess, fmt.Sprintf("pid %d, details hidden", id.PID)}
-	case err != nil && number != 0 && id.PidfsID != 0:
-		return o.dead(PIDReused, fmt.Sprintf("pid %d is another process now, hidden from this user", id.PID))
-	case errors.Is(err, fs.ErrNotExist) && numberErr != nil:
-		return Verdict{Unknown, Hidden, fmt.Sprintf("process %d is not visible to this user; that it is gone cannot be proven", id.PID)}
-	case err != nil:
-		return Verdict{Unknown, Hidden, fmt.Sprintf("process %d is hidden from this user", id.PID)}
+	if o.blind {
+		err = errOtherProc
 	}
-	return o.compare(id, stat, number)
+	numbered := k.number != 0 && id.PidfsID != 0
+	switch {
+	case errors.Is(askErr, errNoProcess):
+		return o.dead(NoSuchProcess, fmt.Sprintf("no process %d", id.PID))
+	case errors.Is(askErr, errThread):
+		return o.dead(NotAProcess, fmt.Sprintf("%d is a thread now, not a process", id.PID))
+	case err != nil && numbered && k.number != id.PidfsID:
+		return o.dead(PIDReused, fmt.Sprintf("pid %d is another process now, hidden from this user", id.PID))
+	case err != nil && numbered && k.ended:
+		return o.dead(Zombie, fmt.Sprintf("pid %d has exited; its parent, hidden from this user, has not reaped it yet", id.PID))
+	case err != nil && numbered:
+		return Verdict{Alive, SameProcess, fmt.Sprintf("pid %d, details hidden", id.PID)}
+	case errors.Is(err, fs.ErrNotExist) && askErr != nil:
+		return Verdict{Unknown, Hidden, fmt.Sprintf("process %d is not visible to this user; that it is gone cannot be proven", id.PID)}
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission):
+		return Verdict{Unknown, Hidden, fmt.Sprintf("process %d is hidden from this user", id.PID)}
+	case err != nil:
+		return Verdict{Unknown, Hidden, fmt.Sprintf("process %d cannot be looked at: %v", id.PID, err)}
+	}
+	return o.compare(id, stat, k.number)
 }
 
 // compare judges by what is visible under the pid now.
@@ -177,37 +203,42 @@ func (o Observer) compare(id ID, stat procfs.Stat, number uint64) Verdict {
 	if status, err := o.proc.Status(id.PID); err == nil && status.Tgid != id.PID {
 		return o.dead(NotAProcess, fmt.Sprintf("%d is a thread of process %d now", id.PID, status.Tgid))
 	}
-	if !o.same(id, stat, number) {
+	same, certain := o.same(id, stat, number)
+	if !same && certain {
 		why := PIDReused
 		if id.PID == o.self.PID {
 			why = OwnPID
 		}
 		return o.dead(why, fmt.Sprintf("pid %d is another process now: %s", id.PID, describe(o.proc, id.PID)))
 	}
+	// Also where it is not certain which one it is: what has exited is neither.
 	if stat.State == 'X' || stat.State == 'Z' && !o.otherThreads(id.PID) {
 		return o.dead(Zombie, fmt.Sprintf("pid %d has exited; its parent, pid %d (%s), has not reaped it yet",
 			id.PID, stat.PPID, describe(o.proc, stat.PPID)))
+	}
+	if !certain {
+		return Verdict{Unknown, OtherNamespace, fmt.Sprintf(
+			"pid %d was written down in another time namespace (%d, here %d), which counts start times otherwise",
+			id.PID, id.TimeNS, o.self.TimeNS)}
 	}
 	return Verdict{Alive, SameProcess, fmt.Sprintf("pid %d, same start time, same boot", id.PID)}
 }
 
 // same compares the kernel's number where both have one, else the start time,
-// which only means the same in one time namespace.
-func (o Observer) same(id ID, stat procfs.Stat, number uint64) bool {
+// which is only certain in one time namespace.
+func (o Observer) same(id ID, stat procfs.Stat, number uint64) (same, certain bool) {
 	if id.PidfsID != 0 && number != 0 {
-		return id.PidfsID == number
+		return id.PidfsID == number, true
 	}
-	if id.TimeNS != 0 && o.self.TimeNS != 0 && id.TimeNS != o.self.TimeNS {
-		return true // cannot be told apart: the weaker claim is that it lives
-	}
-	return id.StartTicks == stat.StartTicks
+	return id.StartTicks == stat.StartTicks, id.TimeNS == o.self.TimeNS
 }
 
 // otherThreads is true for a process whose first thread has exited while others
-// go on: it shows as a zombie and lives.
+// go on: it shows as a zombie and lives. Where the threads cannot be listed that
+// is not excluded.
 func (o Observer) otherThreads(pid int) bool {
 	threads, err := o.proc.Threads(pid)
-	return err == nil && len(threads) > 1
+	return len(threads) > 1 || err != nil && !errors.Is(err, fs.ErrNotExist)
 }
 
 // dead is proven only where the observer counts pids as the writer did.

@@ -1,0 +1,155 @@
+// Package cli is the command line: flags, output and exit codes, one file for
+// each command. What a command finds out comes from the layers below.
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/solehold/solehold"
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+)
+
+// Env is the world a command runs in.
+type Env struct {
+	// Stdin is what the command reads.
+	Stdin io.Reader
+	// Stdout takes the answer.
+	Stdout io.Writer
+	// Stderr takes everything else.
+	Stderr io.Writer
+	// Color says whether Stdout may be coloured.
+	Color bool
+}
+
+// System is the world of this process. Colours are for a terminal whose user
+// does not refuse them (NO_COLOR).
+func System() Env {
+	_, refused := os.LookupEnv("NO_COLOR")
+	return Env{
+		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
+		Color: !refused && os.Getenv("TERM") != "dumb" && term.IsTerminal(int(os.Stdout.Fd())),
+	}
+}
+
+// app is what the commands share.
+type app struct {
+	env  Env
+	json bool
+	code int // what the process exits with
+}
+
+// Run runs one command line and returns the exit code.
+func Run(ctx context.Context, env Env, args []string) int {
+	if code, ran := companion(env, args); ran {
+		return code
+	}
+	a := &app{env: env}
+	root := a.root()
+	root.SetArgs(args)
+	root.SetIn(env.Stdin)
+	root.SetOut(env.Stdout)
+	root.SetErr(env.Stderr)
+	if err := enoughFiles(); err != nil {
+		return a.fail(err)
+	}
+	if err := root.ExecuteContext(ctx); err != nil {
+		return a.fail(err)
+	}
+	return a.code
+}
+
+// Root returns the command tree, for the pages that are made from it.
+func Root() *cobra.Command { return (&app{}).root() }
+
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "solehold",
+		Short: "One live owner for every data directory, and proof of who it is",
+		Long: `One live owner for every data directory, and proof of who it is.
+
+A second starter learns at once who the owner is and leaves. When an owner
+dies, the next one starts at once, without any clean-up.`,
+		Example: `  solehold run ./data -- redis-server --dir ./data
+  solehold status ./data
+  solehold history ./data`,
+		SilenceErrors: true, SilenceUsage: true,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.PersistentFlags().BoolVar(&a.json, "json", false, "answer in JSON")
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usage(cmd, "%v", err) })
+	root.CompletionOptions.HiddenDefaultCmd = false
+	root.AddCommand(a.runCommand(), a.statusCommand(), a.historyCommand(), a.versionCommand())
+	return root
+}
+
+// usageError is a command line that cannot be understood.
+type usageError struct {
+	text, hint string
+}
+
+func (e *usageError) Error() string { return e.text }
+
+func usage(cmd *cobra.Command, format string, args ...any) error {
+	return &usageError{text: fmt.Sprintf(format, args...), hint: "see " + cmd.CommandPath() + " --help"}
+}
+
+// fail prints an error with the next step and returns its exit code.
+func (a *app) fail(err error) int {
+	code, next := codeOf(err), nextStep(err)
+	if a.json {
+		a.printJSON(a.env.Stderr, map[string]any{"error": err.Error(), "exit": code, "next": next})
+		return code
+	}
+	fmt.Fprintf(a.env.Stderr, "solehold: %s\n", solehold.Printable(oneLine(err)))
+	if next != "" {
+		fmt.Fprintf(a.env.Stderr, "  next: %s\n", solehold.Printable(next))
+	}
+	return code
+}
+
+// oneLine joins the lines of several errors.
+func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
+
+func (a *app) printJSON(w io.Writer, v any) {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		fmt.Fprintf(a.env.Stderr, "solehold: %v\n", err)
+	}
+}
+
+// say prints one line beside the answer.
+func (a *app) say(format string, args ...any) {
+	line := solehold.Printable(fmt.Sprintf(format, args...))
+	if a.json {
+		a.printJSON(a.env.Stderr, map[string]any{"note": line})
+		return
+	}
+	fmt.Fprintf(a.env.Stderr, "solehold: %s\n", line)
+}
+
+// bold marks the verdict where colours are welcome; the word alone says it too.
+func (a *app) bold(s string) string {
+	if !a.env.Color {
+		return s
+	}
+	return "\x1b[1m" + s + "\x1b[0m"
+}
+
+// dirArg checks that exactly one directory was given.
+func dirArg(cmd *cobra.Command, args []string) error {
+	if len(args) != 1 {
+		return usage(cmd, "which directory? %s takes exactly one", cmd.Name())
+	}
+	return nil
+}
+
+var errFiles = errors.New("too few files may be open")

@@ -1,0 +1,45 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// companion runs solehold-VERB for a verb that is not built in: the parts with
+// heavy dependencies are programs of their own. It looks beside this program
+// first, then on PATH. ran is false where the verb is ours, or nobody's.
+func companion(env Env, args []string) (code int, ran bool) {
+	if len(args) == 0 || strings.HasPrefix(args[0], "-") || strings.ContainsAny(args[0], "/\\.") || builtIn(args[0]) {
+		return 0, false
+	}
+	path, ok := findCompanion("solehold-" + args[0])
+	if !ok {
+		return 0, false
+	}
+	err := become(path, append([]string{path}, args[1:]...))
+	fmt.Fprintf(env.Stderr, "solehold: %s: %v\n", path, err)
+	return exitCreate, true
+}
+
+func builtIn(verb string) bool {
+	for _, c := range Root().Commands() {
+		if c.Name() == verb || c.HasAlias(verb) {
+			return true
+		}
+	}
+	return verb == "help" || verb == "completion" || strings.HasPrefix(verb, "__")
+}
+
+func findCompanion(name string) (string, bool) {
+	if self, err := os.Executable(); err == nil {
+		if path, err := exec.LookPath(filepath.Join(filepath.Dir(self), name)); err == nil {
+			return path, true
+		}
+	}
+	path, err := exec.LookPath(name)
+	return path, err == nil && !errors.Is(err, exec.ErrDot)
+}

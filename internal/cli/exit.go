@@ -1,0 +1,138 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"syscall"
+
+	"github.com/solehold/solehold"
+	"github.com/solehold/solehold/internal/supervise"
+)
+
+// exitCode is one row of the table from which both the codes and the help come.
+type exitCode struct {
+	code    int
+	meaning string
+}
+
+const (
+	exitUsage   = 64
+	exitCreate  = 73
+	exitLost    = 76
+	exitRefused = 78
+)
+
+func runCodes() []exitCode {
+	return []exitCode{
+		{0, "the directory already has its owner (--held-exit changes this code)"},
+		{exitUsage, "the command line is wrong, or there is no such command"},
+		{exitCreate, "something cannot be opened or made: missing, full, read-only"},
+		{74, "the file system refused the lock, or did not answer"},
+		{exitLost, "the lock was lost and the command stopped"},
+		{77, "not permitted"},
+		{exitRefused, "refused: it would not be safe"},
+	}
+}
+
+const (
+	statusHeld    = 0
+	statusStale   = 1
+	statusFree    = 3
+	statusUnknown = 4
+	statusDanger  = 5
+)
+
+func statusCodes() []exitCode {
+	return []exitCode{
+		{statusHeld, "HELD: it has a live owner"},
+		{statusStale, "FREE, and the last owner left no release"},
+		{statusFree, "FREE"},
+		{statusUnknown, "UNKNOWN: it cannot be told from here"},
+		{statusDanger, "danger: SPLIT, UNGUARDED or DETACHED"},
+	}
+}
+
+// codesHelp is the part of a help text that lists exit codes.
+func codesHelp(first string, codes []exitCode) string {
+	var b strings.Builder
+	b.WriteString("\n\nExit codes:\n")
+	if first != "" {
+		fmt.Fprintf(&b, "  %s\n", first)
+	}
+	for _, c := range codes {
+		fmt.Fprintf(&b, "  %-3d %s\n", c.code, c.meaning)
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// codeOf returns the exit code of an error.
+func codeOf(err error) int {
+	var use *usageError
+	var command *supervise.CommandError
+	var orphan *supervise.OrphanError
+	var signal *supervise.SignalError
+	switch {
+	case errors.As(err, &use), errors.As(err, &command):
+		return exitUsage
+	case errors.As(err, &orphan):
+		return exitRefused
+	case errors.As(err, &signal):
+		return 128 + int(signal.Signal)
+	case errors.Is(err, errFiles):
+		return exitCreate
+	case strings.HasPrefix(err.Error(), "unknown command"), strings.HasPrefix(err.Error(), "unknown flag"):
+		return exitUsage
+	}
+	return solehold.ExitCode(err)
+}
+
+// nextStep says what a person can do about an error.
+func nextStep(err error) string {
+	var use *usageError
+	var op *solehold.OpError
+	switch {
+	case errors.As(err, &use):
+		return use.hint
+	case errors.Is(err, errFiles):
+		return "raise the limit (ulimit -n)"
+	case !errors.As(err, &op):
+		return ""
+	}
+	switch op.Reason {
+	case solehold.NotPermitted:
+		return permissionStep(op)
+	case solehold.LockFailed:
+		return "check that the file system can lock (on NFS: rpc.statd and lockd on the server), or put the data on a local disk"
+	case solehold.Unanswered:
+		return "check whether the disk or the server behind it still answers"
+	case solehold.Unsupported:
+		return "use Linux: this system is not supported yet"
+	case solehold.CannotCreate:
+		return createStep(op)
+	}
+	return ""
+}
+
+func permissionStep(op *solehold.OpError) string {
+	if st, err := os.Stat(op.Path); err == nil {
+		return fmt.Sprintf("you are uid %d; it is %s%s: run as its owner, or chown it", os.Getuid(), st.Mode(), ownerOf(st))
+	}
+	return fmt.Sprintf("you are uid %d: run as the directory's owner", os.Getuid())
+}
+
+func createStep(op *solehold.OpError) string {
+	switch {
+	case errors.Is(op.Err, fs.ErrNotExist):
+		return "is the disk mounted? If the directory is new, run with --create"
+	case errors.Is(op.Err, syscall.ENOSPC), errors.Is(op.Err, syscall.EFBIG):
+		return "make room; nothing was started and nothing is lost"
+	case errors.Is(op.Err, syscall.ENOTDIR):
+		return "name the directory, not a file"
+	case errors.Is(op.Err, syscall.EROFS):
+		return "mount it writable, or put solehold's files elsewhere with --state"
+	}
+	return ""
+}

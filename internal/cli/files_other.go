@@ -1,0 +1,9 @@
+//go:build !unix
+
+package cli
+
+import "io/fs"
+
+func enoughFiles() error { return nil }
+
+func ownerOf(fs.FileInfo) string { return "" }

@@ -1,0 +1,41 @@
+//go:build unix
+
+package cli
+
+import (
+	"fmt"
+	"io/fs"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// enoughFiles checks that a few more files may be opened. Go's runtime ends the
+// process with a stack trace when its own descriptors cannot be had.
+func enoughFiles() error {
+	const need = 12
+	var open []int
+	defer func() {
+		for _, fd := range open {
+			unix.Close(fd)
+		}
+	}()
+	for range need {
+		fd, err := unix.Dup(2)
+		if err == unix.EBADF {
+			return nil // stderr is closed: that says nothing about the limit
+		}
+		if err != nil {
+			return fmt.Errorf("%w: %w (%d more were needed)", errFiles, err, need-len(open))
+		}
+		open = append(open, fd)
+	}
+	return nil
+}
+
+func ownerOf(st fs.FileInfo) string {
+	if sys, ok := st.Sys().(*syscall.Stat_t); ok {
+		return fmt.Sprintf(" of uid %d", sys.Uid)
+	}
+	return ""
+}

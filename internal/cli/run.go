@@ -1,0 +1,140 @@
+package cli
+
+import (
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/solehold/solehold"
+	"github.com/solehold/solehold/internal/supervise"
+	"github.com/spf13/cobra"
+)
+
+// runFlags are the flags of `run`.
+type runFlags struct {
+	create, strict, exec, asCode bool
+	name, state                  string
+	wait, grace, timeout         seconds
+	hold, orphans                choice
+	stopSignal                   signalFlag
+	heldExit                     int
+}
+
+func (a *app) runCommand() *cobra.Command {
+	f := &runFlags{
+		grace: seconds(supervise.DefaultGrace), timeout: seconds(solehold.DefaultTimeout),
+		hold:       choice{string(supervise.HoldTree), []string{string(supervise.HoldTree), string(supervise.HoldNone)}},
+		orphans:    choice{string(supervise.OrphansRefuse), []string{string(supervise.OrphansRefuse), string(supervise.OrphansStop)}},
+		stopSignal: signalFlag{supervise.DefaultStopSignal},
+	}
+	cmd := &cobra.Command{
+		Use:   "run DIR [flags] -- COMMAND [ARG...]",
+		Short: "Run a command as the one owner of a data directory",
+		Long: `Run a command as the one owner of a data directory.
+
+If the directory already has its owner, one line says who that is and the
+command is not started: the wanted state, one live instance, already holds.
+Otherwise the command runs, and when it ends, however it ends, the directory is
+free again. All processes that the command starts count as the owner: they keep
+the directory if this wrapper dies, and are stopped when the command ends.`,
+		Example: `  solehold run ./data -- redis-server --dir ./data
+  solehold run --wait 30s /srv/kb/data -- kb --addr :8080     wait for the owner to leave
+  solehold run --held-exit 75 /srv/kb/data -- kb              tell a held directory by its exit code
+  solehold run --state /var/lib/pg-lock /var/lib/pg -- postgres -D /var/lib/pg`,
+		RunE: func(cmd *cobra.Command, args []string) error { return a.run(cmd, f, args) },
+	}
+	cmd.Long += codesHelp("the command's own code, or its death by the same signal", runCodes())
+	f.register(cmd)
+	return cmd
+}
+
+func (f *runFlags) register(cmd *cobra.Command) {
+	fl := cmd.Flags()
+	fl.BoolVar(&f.create, "create", false, "make the directory if it is missing (mode 0700)")
+	fl.BoolVar(&f.exec, "exec", false, "take the lock and become the command: no wrapper stays")
+	fl.BoolVar(&f.strict, "strict", false, "refuse file systems on which one owner cannot be promised")
+	fl.BoolVar(&f.asCode, "no-mirror", false, "exit with 128+n where signal n killed the command, instead of dying by it")
+	fl.StringVar(&f.name, "name", "", "the name that others see (default: that of the command)")
+	fl.StringVar(&f.state, "state", "", "keep solehold's files in this directory, for a command that wants DIR empty")
+	fl.Var(&f.wait, "wait", "wait this long for the owner to leave; 'forever' for no limit (default: do not wait)")
+	fl.Var(&f.grace, "grace", "time between the stop signal and SIGKILL")
+	fl.Var(&f.timeout, "timeout", "how long the file system may take to answer")
+	fl.Var(&f.hold, "hold", "who keeps the lock if the wrapper dies: tree or none")
+	fl.Var(&f.orphans, "orphans", "what to do about the command of a run whose wrapper was killed: refuse or stop")
+	fl.Var(&f.stopSignal, "stop-signal", "the signal that asks the command to end")
+	fl.IntVar(&f.heldExit, "held-exit", 0, "exit code when the directory already has its owner; 75 fits supervisors")
+}
+
+func (a *app) run(cmd *cobra.Command, f *runFlags, args []string) error {
+	dash := cmd.ArgsLenAtDash()
+	switch {
+	case dash < 0 && len(args) > 1:
+		return usage(cmd, "put -- between the directory and the command: solehold run %s -- %s", args[0], strings.Join(args[1:], " "))
+	case dash < 0 || len(args) == dash:
+		return usage(cmd, "no command given: solehold run DIR -- COMMAND")
+	case dash != 1:
+		return usage(cmd, "run takes exactly one directory before --, not %d", dash)
+	case f.heldExit < 0 || f.heldExit > 255:
+		return usage(cmd, "--held-exit %d is not an exit code (0 to 255)", f.heldExit)
+	case f.grace < 0:
+		return usage(cmd, "--grace must not be negative")
+	}
+	c := a.config(f, args)
+	if f.exec {
+		return a.refused(supervise.Exec(cmd.Context(), c), f)
+	}
+	end, err := supervise.Run(cmd.Context(), c)
+	switch {
+	case err != nil:
+		return a.refused(err, f)
+	case end.Lost != nil:
+		a.code = exitLost
+	default:
+		a.code = supervise.Mirror(end, f.asCode)
+	}
+	return nil
+}
+
+func (a *app) config(f *runFlags, args []string) supervise.Config {
+	o := solehold.Options{
+		Name: f.name, Wait: time.Duration(f.wait), Create: f.create, Strict: f.strict, StateDir: f.state, Timeout: time.Duration(f.timeout),
+		OnWait: func(held *solehold.HeldError) {
+			limit := "without limit"
+			if f.wait > 0 {
+				limit = "for at most " + f.wait.String()
+			}
+			a.say("waiting %s: %v", limit, held)
+		},
+		OnWarning: func(err error) { a.say("warning: %v", err) },
+	}
+	if o.Name == "" {
+		o.Name = baseName(args[1])
+	}
+	return supervise.Config{
+		Dir: args[0], Command: args[1:], Options: o, Hold: supervise.Hold(f.hold.value), Orphans: supervise.Orphans(f.orphans.value),
+		Grace: time.Duration(f.grace), StopSignal: f.stopSignal.signal, Say: a.say,
+	}
+}
+
+// refused prints the one line of a directory that has its owner, and passes
+// every other error on.
+func (a *app) refused(err error, f *runFlags) error {
+	var held *solehold.HeldError
+	if !errors.As(err, &held) {
+		return err
+	}
+	a.code = f.heldExit
+	if a.json {
+		a.printJSON(a.env.Stderr, map[string]any{"held": held.Path, "owner": held.Holder(), "exit": a.code})
+		return nil
+	}
+	a.say("%v%s", held, afterRefusal(held))
+	return nil
+}
+
+func afterRefusal(held *solehold.HeldError) string {
+	if held.Holder().WrapperGone {
+		return ". It is what an earlier run left: stop it, or run with --orphans=stop."
+	}
+	return ". Nothing to do."
+}

@@ -1,0 +1,47 @@
+package diagnose
+
+import (
+	"errors"
+	"io/fs"
+
+	"github.com/solehold/solehold"
+	"github.com/solehold/solehold/internal/datadir"
+	"github.com/solehold/solehold/internal/journal"
+)
+
+// History reads the events of a directory, oldest first. A directory without
+// any has an empty one.
+func History(dir string, o *solehold.Options) (journal.History, error) {
+	d, err := datadir.Open(dir)
+	if err != nil {
+		return journal.History{}, err
+	}
+	defer d.Close()
+	s, err := openState(d, o)
+	if errors.Is(err, fs.ErrNotExist) {
+		return journal.History{}, nil
+	}
+	if err != nil {
+		return journal.History{}, err
+	}
+	defer s.Close()
+	return journal.Read(s)
+}
+
+func openState(d *datadir.Dir, o *solehold.Options) (*datadir.State, error) {
+	path := ""
+	if o != nil {
+		path = o.StateDir
+	}
+	if path == "" {
+		paired, err := d.PairedState()
+		if err != nil {
+			return nil, err
+		}
+		path = paired
+	}
+	if path == "" {
+		return d.OpenState(false)
+	}
+	return d.OpenStateAt(path)
+}

@@ -1,0 +1,15 @@
+//go:build !linux
+
+package diagnose
+
+import (
+	"errors"
+
+	"github.com/solehold/solehold"
+	"github.com/solehold/solehold/internal/journal"
+)
+
+// History is not written for this system yet.
+func History(string, *solehold.Options) (journal.History, error) {
+	return journal.History{}, errors.ErrUnsupported
+}

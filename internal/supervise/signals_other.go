@@ -1,0 +1,7 @@
+//go:build !unix
+
+package supervise
+
+import "syscall"
+
+func moreSignals() map[string]syscall.Signal { return nil }

@@ -1,0 +1,17 @@
+//go:build !linux
+
+package supervise
+
+import (
+	"context"
+	"errors"
+)
+
+// Run is not written for this system yet.
+func Run(context.Context, Config) (End, error) { return End{}, errors.ErrUnsupported }
+
+// Exec is not written for this system yet.
+func Exec(context.Context, Config) error { return errors.ErrUnsupported }
+
+// Mirror exits as e says.
+func Mirror(e End, _ bool) int { return e.Code }
