@@ -58,6 +58,6 @@ fmt: ; $(GO) tool gofumpt -w .
 
 bench: ; cd bench && $(GO) run .
 
-man: build ; $(BIN)/solehold man $(MAN)
+man: ; $(GO) run ./internal/mangen $(MAN)
 
 clean: ; rm -rf $(BIN)

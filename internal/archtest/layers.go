@@ -103,6 +103,7 @@ func outer() []layer {
 	const user = "an example shows what a user of the library can import"
 	return []layer{
 		{"internal/cli", lean, list(cobra, pflag, xsys, "golang.org/x/term"), list(testscript), "the lean binary stays free of engines, page, drill and analyzers"},
+		{"internal/mangen", list("internal/cli"), list(cobra), nil, "pages and completion come from the texts of the commands"},
 		{"cmd/solehold", list("internal/cli"), nil, list(testscript), "only the outermost layer imports internal/cli"},
 		{"cmd/solehold-cluster", list(".", "internal/cli", "internal/diagnose", "cluster/..."), list(cobra, xsys), list(testscript), wiring},
 		{"cmd/solehold-serve", list("internal/cli", "internal/web", "internal/diagnose"), list(cobra, xsys), list(testscript), wiring},

@@ -210,8 +210,8 @@ func startedText(o *solehold.Owner) string {
 func recordRow(row func(string, string, ...any), r diagnose.Report) {
 	rec := r.Record
 	switch {
-	case r.State == solehold.Held && rec.Class == "live":
-		row("service", "%s", rec.State)
+	case !r.ReadySince.IsZero():
+		row("service", "ready since %s", r.ReadySince.UTC().Format("2006-01-02 15:04:05Z"))
 	case rec.Class == "released":
 		row("record", "released; token %d", rec.Token)
 	case rec.Class != "none" && rec.Class != "live":

@@ -16,6 +16,8 @@ type Report struct {
 	solehold.Status
 	// Before is how the holder before the present or last one ended.
 	Before *Past `json:"before,omitempty"`
+	// ReadySince is when the present holder said that it serves.
+	ReadySince time.Time `json:"ready_since,omitzero"`
 	// Refused counts the starters turned away since the present holder started.
 	Refused int `json:"refused,omitempty"`
 	// LastRefused is the newest of them.
@@ -74,6 +76,10 @@ func (r *Report) past(h journal.History) {
 			exits[e.Token] = e.Detail
 		case journal.Acquired:
 			r.Refused = 0
+		case journal.Ready:
+			if e.Token == r.Token && r.Owner != nil {
+				r.ReadySince = e.Time
+			}
 		case journal.Refused:
 			r.Refused += 1 + e.More
 			r.LastRefused = e.Time

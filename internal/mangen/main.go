@@ -1,0 +1,46 @@
+// Command mangen writes the manual pages and the completion scripts from the
+// same texts as the commands' help. It is a program of its own, so that the
+// lean binary does not carry a text formatter.
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/solehold/solehold/internal/cli"
+	"github.com/spf13/cobra/doc"
+)
+
+func main() {
+	if len(os.Args) != 2 {
+		fmt.Fprintln(os.Stderr, "usage: mangen DIR")
+		os.Exit(64)
+	}
+	if err := write(os.Args[1]); err != nil {
+		fmt.Fprintln(os.Stderr, "mangen:", err)
+		os.Exit(1)
+	}
+}
+
+func write(dir string) error {
+	root := cli.Root()
+	root.DisableAutoGenTag = true
+	man := filepath.Join(dir, "man1")
+	completions := filepath.Join(dir, "completion")
+	for _, d := range []string{man, completions} {
+		if err := os.MkdirAll(d, 0o755); err != nil {
+			return err
+		}
+	}
+	if err := doc.GenManTree(root, &doc.GenManHeader{Title: "SOLEHOLD", Section: "1", Source: "solehold"}, man); err != nil {
+		return err
+	}
+	if err := root.GenBashCompletionFileV2(filepath.Join(completions, "solehold.bash"), true); err != nil {
+		return err
+	}
+	if err := root.GenZshCompletionFile(filepath.Join(completions, "_solehold")); err != nil {
+		return err
+	}
+	return root.GenFishCompletionFile(filepath.Join(completions, "solehold.fish"), true)
+}
