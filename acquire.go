@@ -12,6 +12,14 @@ type Filesystem = datadir.Filesystem
 // lockOf is the context key under which a Lock's context carries it.
 type lockOf datadir.Key
 
+// TokenVar is the environment variable by which a holder hands its token to the
+// processes below it; DirVar and NameVar name directory and holder.
+const (
+	TokenVar = "SOLEHOLD_TOKEN"
+	DirVar   = "SOLEHOLD_DIR"
+	NameVar  = "SOLEHOLD_NAME"
+)
+
 // Acquire takes the data directory dir for this process, or says who has it.
 // By default it does not wait.
 //

@@ -3,6 +3,7 @@ package solehold
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"math/rand/v2"
 	"path/filepath"
 	"time"
@@ -99,10 +100,11 @@ func attempt(ctx context.Context, dir string, o Options) (result, error) {
 
 func openDir(dir string, o Options) (*datadir.Dir, error) {
 	d, err := datadir.Open(dir)
-	if err != nil && o.Create && reasonOf(err) == CannotCreate {
-		if err = datadir.Create(dir); err == nil {
-			d, err = datadir.Open(dir)
+	if o.Create && errors.Is(err, fs.ErrNotExist) {
+		if err = datadir.Create(dir); err != nil {
+			return nil, opError("make the data directory", dir, err)
 		}
+		d, err = datadir.Open(dir)
 	}
 	if err != nil {
 		return nil, opError("open the data directory", dir, err)

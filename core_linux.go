@@ -203,13 +203,10 @@ func (k *core) warn() {
 func (k *core) dirPath() string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.closed {
+	if k.closed || k.c.dir.Gone() {
 		return k.given
 	}
-	if p := k.c.dir.Path(); p != "" {
-		return p
-	}
-	return k.given
+	return k.c.dir.Path()
 }
 
 func (k *core) filesystem() Filesystem {

@@ -278,7 +278,7 @@ func (k *core) noteLocked(e Event) {
 func (k *core) asked() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.closed || k.joined {
+	if k.closed {
 		return
 	}
 	f, err := k.c.state.OpenRead(datadir.ReleaseName)

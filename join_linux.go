@@ -12,14 +12,6 @@ import (
 	"github.com/solehold/solehold/internal/record"
 )
 
-// TokenVar is the environment variable by which a holder hands its token to the
-// processes below it; DirVar and NameVar name directory and holder.
-const (
-	TokenVar = "SOLEHOLD_TOKEN"
-	DirVar   = "SOLEHOLD_DIR"
-	NameVar  = "SOLEHOLD_NAME"
-)
-
 // join lets a guarded program run under `solehold run`: the wrapper has the
 // lock, and one process of its tree may take the seat beside it. That this
 // process belongs to the holder is shown by the kernel, through the inherited

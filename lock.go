@@ -125,7 +125,7 @@ func (l *Lock) again() bool {
 // OnlyOrExit takes the directory or ends the process: with code 0 and one line
 // on stderr when it already has its owner, since one live owner is what was
 // wanted; with the code of ExitCode and one line when it cannot be told or
-// taken. A missing directory is made. It never waits and never tries again:
+// taken. A missing directory is made, its parents are not. It never waits and never tries again:
 // call it first thing.
 func OnlyOrExit(dir string) *Lock {
 	lock, err := Acquire(context.Background(), dir, &Options{Create: true})

@@ -27,7 +27,7 @@ type Options struct {
 	// Timeout bounds how long the file system may take to answer; by default
 	// DefaultTimeout. It does not bound Wait.
 	Timeout time.Duration
-	// Create makes a missing data directory, mode 0700. Without it a missing
+	// Create makes a missing data directory, mode 0700, but no parents. Without it a missing
 	// directory is an error: it may be a disk that is not mounted.
 	Create bool
 	// Strict refuses file systems on which one owner cannot be promised.
