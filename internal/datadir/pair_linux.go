@@ -55,6 +55,9 @@ func (s *State) Pair(write bool) error {
 	if known != "" && known != s.path && !sameFile(known, mine.State) {
 		return &RefusedError{Path: s.dir.path, Why: "its state lies in " + known + ", not in " + s.path}
 	}
+	if known == "" && s.dir.hasOwnState(mine.State) {
+		return &RefusedError{Path: s.dir.path, Why: "its state lies in its own " + StateName + ", not in " + s.path}
+	}
 	if !write {
 		return s.readPair(mine)
 	}
@@ -71,6 +74,14 @@ func (s *State) Pair(write bool) error {
 	default:
 		return &fs.PathError{Op: "setxattr", Path: s.dir.path, Err: err}
 	}
+}
+
+// hasOwnState reports whether there is a lock in d's own state directory, if that
+// is not the directory other.
+func (d *Dir) hasOwnState(other Key) bool {
+	var lock, state unix.Stat_t
+	return unix.Fstatat(d.fd, StateName+"/"+LockName, &lock, unix.AT_SYMLINK_NOFOLLOW) == nil &&
+		unix.Fstatat(d.fd, StateName, &state, unix.AT_SYMLINK_NOFOLLOW) == nil && keyOf(&state) != other
 }
 
 func (s *State) pair() (pair, error) {
