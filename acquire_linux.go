@@ -10,6 +10,7 @@ import (
 
 	"github.com/solehold/solehold/internal/datadir"
 	"github.com/solehold/solehold/internal/oslock"
+	"github.com/solehold/solehold/internal/record"
 )
 
 const (
@@ -46,15 +47,44 @@ func acquireOnce(ctx context.Context, dir string, o Options) (*Lock, error) {
 			return r.lock, err
 		}
 		// Another goroutine of this process is at it: its outcome decides.
-		select {
-		case <-r.busy.done:
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
+		if err := r.busy.settled(ctx, dir, o.Timeout); err != nil {
+			return nil, err
 		}
 		if r.busy.lock != nil {
 			return r.busy.again(ctx)
 		}
 	}
+}
+
+// settled waits for the end of another goroutine's acquisition, which may hang.
+func (e *entry) settled(ctx context.Context, dir string, timeout time.Duration) error {
+	var over <-chan time.Time
+	if timeout > 0 {
+		timer := time.NewTimer(timeout)
+		defer timer.Stop()
+		over = timer.C
+	}
+	select {
+	case <-e.done:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-over:
+		return unanswered(ctx, dir, "take the lock", timeout)
+	}
+}
+
+// outcome answers a second acquisition if the first has ended.
+func (e *entry) outcome(ctx context.Context) (result, error) {
+	select {
+	case <-e.done:
+		if e.lock != nil {
+			lock, err := e.again(ctx)
+			return result{lock: lock}, err
+		}
+	default: // e.lock may not be read yet
+	}
+	return result{busy: e}, nil
 }
 
 // again answers a second acquisition of what this process holds.
@@ -87,11 +117,7 @@ func attempt(ctx context.Context, dir string, o Options) (result, error) {
 	e, free := process.reserve(d.Key())
 	if !free {
 		d.Close()
-		if e.lock == nil {
-			return result{busy: e}, nil
-		}
-		lock, err := e.again(ctx)
-		return result{lock: lock}, err
+		return e.outcome(ctx)
 	}
 	lock, err := attemptOn(ctx, d, e, o)
 	process.settle(e, lock, dir)
@@ -195,18 +221,31 @@ func (c *claim) check(o Options) error {
 	return nil
 }
 
-// open opens the state directory and the lock file, making what is missing.
+// open opens the state directory and the lock file, making what is missing. What
+// is removed again in between is datadir.ErrMoved.
 func (c *claim) open(o Options) error {
 	state, err := c.openState(o, true)
 	if err != nil {
+		if o.StateDir == "" && c.removed(err) {
+			return datadir.ErrMoved
+		}
 		return err
 	}
 	c.state = state
 	if c.lock, err = state.OpenLock(true); err != nil {
+		if c.removed(err) {
+			return datadir.ErrMoved
+		}
 		return err
 	}
 	c.ready = true
 	return nil
+}
+
+// removed says that something below the data directory, which is still there,
+// was missing just after it was made.
+func (c *claim) removed(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) && !c.dir.Gone()
 }
 
 func (c *claim) openState(o Options, create bool) (*datadir.State, error) {
@@ -242,10 +281,11 @@ func (c *claim) pairedState(path string, err error) (*datadir.State, error) {
 	return s, nil
 }
 
-// try takes the lock, places the mark, and only then looks whether the lock's
-// path still leads to this file and whether somebody else has a mark. In this
-// order two owners are impossible even while the lock file, or all of the state
-// directory, is removed between any two steps: docs/protocol.md has the proof.
+// try takes the lock, places the mark, then looks whether somebody else has a
+// mark, and last whether the lock's path still leads to this file. In this order
+// two owners, and a token that was given before, are impossible even while the
+// lock file is removed between any two steps: docs/protocol.md has the argument,
+// and TestProtocolIsSafe searches every order.
 // On any error neither lock nor mark is left.
 func (c *claim) try() error {
 	if err := oslock.TryLock(c.lock.FD(), oslock.Owner); err != nil {
@@ -253,10 +293,10 @@ func (c *claim) try() error {
 	}
 	err := oslock.TryMark(c.dir.FD(), oslock.Owner)
 	if err == nil {
-		err = c.state.SameLock(c.lock)
+		err = c.unmarked()
 	}
 	if err == nil {
-		err = c.unmarked()
+		err = c.state.SameLock(c.lock)
 	}
 	if err != nil {
 		c.unlock()
@@ -283,7 +323,8 @@ func (c *claim) unlock() {
 // held is the error of a directory that somebody else has.
 func (c *claim) held() *HeldError {
 	s := c.sighting()
-	return &HeldError{Path: c.dir.Path(), find: s.owner}
+	head, _ := record.Newest(s.data)
+	return &HeldError{Path: c.dir.Path(), token: head.Token, find: s.owner}
 }
 
 // orHeld turns a failure into a *HeldError when the mark shows an owner: a

@@ -20,8 +20,11 @@ type call[T any] struct {
 }
 
 // bounded runs the work on a goroutine of its own and returns after the timeout
-// at the latest.
+// at the latest; without a timeout it runs the work itself.
 func bounded[T any](ctx context.Context, c call[T]) (T, error) {
+	if c.timeout < 0 {
+		return c.work()
+	}
 	done := make(chan outcome[T], 1)
 	go func() {
 		v, err := c.work()

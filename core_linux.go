@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
+	"math"
 	"os"
 	"path/filepath"
 	"sync"
@@ -35,6 +36,7 @@ type core struct {
 	shared      bool // a child may have the descriptors
 	joined      bool // this process joined the holder above it
 	closed      bool
+	lost        bool // told, so that nothing here may be written any more
 	watch       *watched
 }
 
@@ -70,7 +72,9 @@ func (k *core) newLock(ctx context.Context) *Lock {
 // begin reads the predecessor's record, which it keeps when that left without a
 // release, and writes ours.
 func (k *core) begin() error {
-	data := readRecord(k.c.lock)
+	buf := self().buffer()
+	defer self().buffers.Put(buf)
+	data := readInto(k.c.lock, buf[:])
 	head, headErr := record.Newest(data)
 	if headErr == nil && head.State != record.Released {
 		k.before, _ = record.Decode(data)
@@ -78,8 +82,11 @@ func (k *core) begin() error {
 	if err := k.foreign(k.before); err != nil {
 		return err
 	}
-	if headErr != nil {
-		head.Token = k.lastToken()
+	if headErr != nil || head.Damaged {
+		head.Token = max(head.Token, k.lastToken())
+	}
+	if head.Token == math.MaxUint64 {
+		return &OpError{Path: k.c.lock.Path(), Reason: Refused, Err: errors.New("it carries the highest token there can be, which solehold did not write")}
 	}
 	k.rec = k.newRecord(head)
 	k.slot = head.Slot
@@ -136,7 +143,9 @@ func (k *core) newRecord(before record.Head) record.Record {
 func (k *core) write(whole bool) error {
 	k.rec.Seq++
 	k.slot = 1 - k.slot
-	data := k.encoder.Encode(&k.rec)
+	buf := self().buffer()
+	defer self().buffers.Put(buf)
+	data := k.encoder.Append(buf[:0], &k.rec)
 	at := int64(k.slot * record.SlotSize)
 	if whole {
 		blank := record.Blank()
@@ -151,10 +160,11 @@ func (k *core) write(whole bool) error {
 }
 
 // readRecord reads as much of a lock file as there is.
-func readRecord(f datadir.File) []byte {
-	data := make([]byte, record.FileSize)
-	n, _ := f.ReadAt(data, 0)
-	return data[:n]
+func readRecord(f datadir.File) []byte { return readInto(f, make([]byte, record.FileSize)) }
+
+func readInto(f datadir.File, buf []byte) []byte {
+	n, _ := f.ReadAt(buf, 0)
+	return buf[:n]
 }
 
 func (k *core) openHistory() {
@@ -219,8 +229,8 @@ func (k *core) filesystem() Filesystem {
 func (k *core) update(change func(*record.Record)) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.closed || k.joined {
-		return nil // the record belongs to the holder above
+	if k.closed || k.joined || k.lost {
+		return nil // the record belongs to the holder above, or to the next owner
 	}
 	change(&k.rec)
 	if err := k.write(false); err != nil {
@@ -253,7 +263,8 @@ func (k *core) share() []uintptr {
 func (k *core) become(command []string) error {
 	holder := self().holder
 	holder.Command, holder.Exe = command, command[0]
-	k.stopWatch()
+	k.watch.stop()
+	k.watch.forget()
 	err := k.update(func(r *record.Record) { k.encoder, r.Name = record.NewEncoder(holder), filepath.Base(command[0]) })
 	for _, fd := range k.share() {
 		if _, clearErr := unix.FcntlInt(fd, unix.F_SETFD, 0); clearErr != nil {
@@ -266,14 +277,14 @@ func (k *core) become(command []string) error {
 // release gives everything back. What can hang is bounded: the lock is then
 // given up when the file system answers, or with the process.
 func (k *core) release() error {
-	k.stopWatch()
 	_, err := bounded(context.Background(), call[struct{}]{k.given, "release", k.o.Timeout, k.letGo, func(struct{}) {}})
 	return err
 }
 
 func (k *core) letGo() (struct{}, error) {
+	k.watch.stop()
 	var err error
-	if !k.joined {
+	if !k.joined && !k.isLost() {
 		err = k.update(func(r *record.Record) { r.State = record.Released })
 		err = errors.Join(err, k.log(Event{Kind: journal.Released, Detail: "held " + Age(time.Since(k.rec.Acquired))}))
 	}
@@ -284,7 +295,14 @@ func (k *core) letGo() (struct{}, error) {
 	k.unlock()
 	k.c.close()
 	process.drop(k.e)
+	k.watch.forget()
 	return struct{}{}, err
+}
+
+func (k *core) isLost() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.lost
 }
 
 func (k *core) unlock() {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -44,15 +45,24 @@ func (k *core) startWatch() {
 	w.timer = time.AfterFunc(guardDelay, w.begin)
 }
 
-func (k *core) stopWatch() {
-	w := k.watch
+// stop ends the self-check.
+func (w *watched) stop() {
 	w.mu.Lock()
+	defer w.mu.Unlock()
 	w.ended = true
 	w.timer.Stop()
+}
+
+// forget removes the watches. It comes after the lock was given up: their end is
+// an event too, and a waiter should not have to wait for us to be woken by it.
+func (w *watched) forget() {
+	w.mu.Lock()
 	wds := w.wds
 	w.wds = nil
 	w.mu.Unlock()
-	guards().forget(wds)
+	if len(wds) > 0 {
+		guards().forget(wds)
+	}
 }
 
 // begin puts the watches in place and checks what happened before.
@@ -79,7 +89,8 @@ func (w *watched) follow() {
 		mask uint32
 	}{
 		{w.k.c.dir.FD(), own},
-		{w.k.c.state.FD(), own | unix.IN_CREATE | unix.IN_DELETE | unix.IN_MOVED_FROM | unix.IN_MOVED_TO},
+		{w.k.c.state.FD(), own | unix.IN_CREATE | unix.IN_DELETE | unix.IN_MOVED_FROM | unix.IN_MOVED_TO | unix.IN_CLOSE_WRITE},
+		{w.k.c.lock.FD(), unix.IN_MODIFY}, // an owner beside us writes its record
 	} {
 		if wd, ok := g.add(at.fd, at.mask, w); ok {
 			w.wds = append(w.wds, wd)
@@ -99,11 +110,12 @@ func (w *watched) check() {
 	switch again, lost := w.k.prove(); {
 	case lost != "":
 		w.k.note(Event{Kind: journal.Lost, Detail: lost})
+		w.k.setLost()
 		w.k.lock.lose(lost)
 		w.ended = true
 		w.timer.Stop()
 	case again:
-		go w.follow()
+		go w.begin() // what happened before the new watches were in place was not heard
 	}
 	w.k.asked()
 	w.noteMove()
@@ -132,7 +144,7 @@ func (k *core) prove() (rewatch bool, lost string) {
 	if k.c.dir.Gone() {
 		return false, "the data directory was removed"
 	}
-	marked, err := k.marked()
+	marked, err := k.has(k.c.dir.FD())
 	if err != nil {
 		return false, "" // not answered is not lost; the next tick asks again
 	}
@@ -142,51 +154,27 @@ func (k *core) prove() (rewatch bool, lost string) {
 		}
 		return false, ""
 	}
+	locked, err := k.has(k.c.lock.FD())
 	moved := errors.Is(k.c.state.SameLock(k.c.lock), datadir.ErrMoved)
-	locked := true
-	if !moved {
-		locked, err = k.locked()
-	}
 	switch {
 	case err != nil:
 		return false, ""
 	case !marked || !locked:
 		return false, k.retake(moved)
 	case moved:
-		return true, k.renew()
+		k.renew()
+		return true, ""
 	}
-	return false, k.slotOurs()
+	k.keepRecord()
+	k.keepHistory()
+	return false, ""
 }
 
-// marked asks through a second description whether there is a mark, and through
-// our own whether it could be another's.
-func (k *core) marked() (bool, error) {
-	d, err := k.c.dir.Again()
-	if err != nil {
-		return false, err
-	}
-	defer d.Close()
-	any, err := oslock.Held(d.FD(), oslock.Owner)
-	if err != nil || !any {
-		return false, err
-	}
-	foreign, err := oslock.Held(k.c.dir.FD(), oslock.Owner)
-	if err != nil || !foreign {
-		return true, err
-	}
-	// Somebody below us joined, or a starter is about to find our mark. Placing
-	// ours again is harmless where it is still there.
-	return true, oslock.TryMark(k.c.dir.FD(), oslock.Owner)
-}
-
-// locked asks through a second description of our file.
-func (k *core) locked() (bool, error) {
-	fd, err := unix.Open(fmt.Sprintf("/proc/self/fd/%d", k.c.lock.FD()), unix.O_RDONLY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return false, err
-	}
-	defer unix.Close(fd)
-	return oslock.Held(uintptr(fd), oslock.Owner)
+// has asks the kernel whether our own description carries the lock or the mark.
+// Asking through another description would not tell ours from somebody else's.
+func (k *core) has(fd uintptr) (bool, error) {
+	info, err := self().proc.FDInfo(0, int(fd))
+	return err == nil && slices.ContainsFunc(info.Locks, isOurs), err
 }
 
 // retake deals with a lock or mark that is gone: a child that shares the
@@ -195,7 +183,7 @@ func (k *core) locked() (bool, error) {
 // writes its record before it begins.
 func (k *core) retake(moved bool) (lost string) {
 	if moved {
-		return "both the mark and the lock file are gone"
+		return "the lock file is gone, and lock or mark were given up by a process that shares them"
 	}
 	if err := oslock.TryLock(k.c.lock.FD(), oslock.Owner); err != nil {
 		return "the lock was given up by a process that shares it, and another one has it now"
@@ -203,31 +191,59 @@ func (k *core) retake(moved bool) (lost string) {
 	if err := oslock.TryMark(k.c.dir.FD(), oslock.Owner); err != nil {
 		return "the mark was given up by a process that shares it, and cannot be had again"
 	}
-	if lost := k.slotOurs(); lost != "" {
+	if !k.alone() {
 		k.c.unlock()
-		return lost
+		return "the lock was given up by a process that shares it, and another one may have become owner"
 	}
 	k.noteLocked(Event{Kind: journal.LockRemoved, Detail: "a process that shares the descriptors gave up the lock; taken again before anybody else had it"})
 	return ""
 }
 
-// slotOurs reads the record back.
-func (k *core) slotOurs() (lost string) {
-	rec, err := record.Decode(readRecord(k.c.lock))
-	switch {
-	case err != nil:
-		// Damaged, but by whom? The lock is ours, so write it again.
-		if k.write(true) == nil {
-			k.noteLocked(Event{Kind: journal.LockRemoved, Detail: "the record was damaged; written anew"})
-		}
-	case rec.Nonce != k.rec.Nonce && rec.Token >= k.rec.Token:
-		return fmt.Sprintf("the lock file carries token %d of pid %d", rec.Token, rec.Holder.PID)
+// alone asks the two questions of every start, and whether the record is ours. A
+// foreign mark may be that of a process below us that has joined.
+func (k *core) alone() bool {
+	marked, err := oslock.Held(k.c.dir.FD(), oslock.Owner)
+	if marked {
+		var joined bool
+		joined, err = oslock.Held(k.c.lock.FD(), oslock.Seat)
+		marked = !joined
 	}
-	return ""
+	return err == nil && !marked && k.c.state.SameLock(k.c.lock) == nil && k.recordOurs()
 }
 
-// renew makes the lock file anew under the mark and moves the record there.
-func (k *core) renew() (lost string) {
+func (k *core) recordOurs() bool {
+	rec, err := record.Decode(readRecord(k.c.lock))
+	return err == nil && rec.Nonce == k.rec.Nonce && rec.Seq == k.rec.Seq
+}
+
+// keepRecord writes the record anew where somebody changed it. Lock and mark are
+// ours, so that it was no owner.
+func (k *core) keepRecord() {
+	if !k.recordOurs() && k.write(true) == nil {
+		k.noteLocked(Event{Kind: journal.LockRemoved, Detail: "the record was damaged; written anew"})
+	}
+}
+
+func (k *core) setLost() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.lost = true
+}
+
+// keepHistory begins a new history where ours was removed: what is written to a
+// removed file is lost.
+func (k *core) keepHistory() {
+	if k.history == nil || !errors.Is(k.c.state.Same(journal.Name, k.historyFile), datadir.ErrMoved) {
+		return
+	}
+	k.closeHistory()
+	k.openHistory()
+	k.noteLocked(Event{Kind: journal.LockRemoved, Detail: "the history was removed by unknown; made anew"})
+}
+
+// renew makes the lock file anew under the mark and moves the record there. When
+// it fails the mark still keeps others out, and the next tick tries again.
+func (k *core) renew() {
 	var err error
 	for range repairTries {
 		fresh := &claim{dir: k.c.dir, class: k.c.class}
@@ -237,16 +253,16 @@ func (k *core) renew() (lost string) {
 			}
 		}
 		if err == nil {
-			return k.adopt(fresh)
+			k.adopt(fresh)
+			return
 		}
 		fresh.closeState()
 		time.Sleep(time.Millisecond)
 	}
 	k.o.OnWarning(opError("make the lock file anew", k.c.lockPath(), err))
-	return "" // the mark still keeps others out; the next tick tries again
 }
 
-func (k *core) adopt(fresh *claim) string {
+func (k *core) adopt(fresh *claim) {
 	head, err := record.Newest(readRecord(fresh.lock))
 	if err == nil {
 		k.rec.Seq, k.slot = max(head.Seq, k.rec.Seq), head.Slot
@@ -261,7 +277,6 @@ func (k *core) adopt(fresh *claim) string {
 	if err != nil {
 		k.o.OnWarning(opError("write the owner's record", fresh.lock.Path(), err))
 	}
-	return ""
 }
 
 // noteLocked is note for those who have k.mu.

@@ -20,6 +20,10 @@ func inspect(ctx context.Context, dir string, o Options) (Status, error) {
 	return s, err
 }
 
+// looks is how often a danger is looked at before it is told: for a moment an
+// owner that comes or goes between two questions looks like one.
+const looks = 5
+
 // look asks the kernel about mark and lock, then the record for labels.
 func look(dir string, o Options) (Status, error) {
 	d, err := datadir.Open(dir)
@@ -29,13 +33,19 @@ func look(dir string, o Options) (Status, error) {
 	c := &claim{dir: d}
 	defer c.close()
 	s := Status{Dir: d.Path(), Filesystem: d.Filesystem(self().proc)}
-	marked, err := oslock.Held(d.FD(), oslock.Owner)
-	if err != nil {
-		s.State, s.Err = NotKnown, opError("ask for the mark", dir, err)
-		return s, nil
+	var marked, locked bool
+	for range looks {
+		c.closeState()
+		if marked, err = oslock.Held(d.FD(), oslock.Owner); err != nil {
+			s.State, s.Err = NotKnown, opError("ask for the mark", dir, err)
+			return s, nil
+		}
+		locked, err = c.openForQuery(o)
+		s.record(c)
+		if locked || err != nil || !marked && s.Record.Class != "live" {
+			break
+		}
 	}
-	locked, err := c.openForQuery(o)
-	s.record(c)
 	switch {
 	case marked || locked:
 		s.held(c, locked, err)
@@ -99,7 +109,7 @@ func (c *claim) lockPath() string {
 
 // record judges the record. It says nothing about who holds the lock.
 func (s *Status) record(c *claim) {
-	s.Record.Class = "none"
+	s.Record, s.Token = RecordStatus{Class: "none"}, 0
 	if !c.ready {
 		return
 	}

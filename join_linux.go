@@ -20,7 +20,7 @@ import (
 // the wrapper dies.
 func join(ctx context.Context, c *claim, e *entry, o Options) *Lock {
 	token, err := strconv.ParseUint(os.Getenv(TokenVar), 10, 64)
-	if err != nil || !c.ready {
+	if err != nil || !c.ready || !c.named() {
 		return nil
 	}
 	rec, err := record.Decode(readRecord(c.lock))
@@ -43,6 +43,13 @@ func join(ctx context.Context, c *claim, e *entry, o Options) *Lock {
 	k.openHistory()
 	k.startWatch()
 	return l
+}
+
+// named reports whether the environment speaks of this directory: tokens are
+// small numbers, and that of another directory may be the same.
+func (c *claim) named() bool {
+	key, err := datadir.KeyOf(os.Getenv(DirVar))
+	return err == nil && key == c.dir.Key()
 }
 
 // ours reports whether this process or one above it has the lock's description.

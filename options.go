@@ -5,6 +5,10 @@ import "time"
 // WaitForever as Options.Wait waits as long as the context allows.
 const WaitForever time.Duration = -1
 
+// NoTimeout as Options.Timeout runs every call on the caller's goroutine. That
+// saves the hand-over to another one, and hangs with a file system that hangs.
+const NoTimeout time.Duration = -1
+
 // DefaultTimeout is how long a call waits for a file system that does not answer.
 const DefaultTimeout = 5 * time.Second
 
@@ -25,7 +29,7 @@ type Options struct {
 	// cannot be written. It must not block. By default warnings are dropped.
 	OnWarning func(error)
 	// Timeout bounds how long the file system may take to answer; by default
-	// DefaultTimeout. It does not bound Wait.
+	// DefaultTimeout, with NoTimeout it is not bounded. It does not bound Wait.
 	Timeout time.Duration
 	// Create makes a missing data directory, mode 0700, but no parents. Without it a missing
 	// directory is an error: it may be a disk that is not mounted.
@@ -47,7 +51,7 @@ func (o *Options) settled() Options {
 	if o != nil {
 		s = *o
 	}
-	if s.Timeout <= 0 {
+	if s.Timeout == 0 {
 		s.Timeout = DefaultTimeout
 	}
 	if s.OnWait == nil {

@@ -20,6 +20,15 @@ type thisProcess struct {
 	encoder  *record.Encoder
 	boot     string // first part of the boot id, for events
 	mounts   sync.Map
+	buffers  sync.Pool // of *[record.FileSize]byte, for the contents of lock files
+}
+
+// buffer returns room for a lock file's content; give it back to buffers.
+func (p *thisProcess) buffer() *[record.FileSize]byte {
+	if b, ok := p.buffers.Get().(*[record.FileSize]byte); ok {
+		return b
+	}
+	return new([record.FileSize]byte)
 }
 
 var self = sync.OnceValue(func() *thisProcess {

@@ -26,6 +26,8 @@ type waiting struct {
 	held  *HeldError // whom it waits for
 	mine  *entry     // the holder inside this process, nil for one outside
 	claim *claim
+	gone  bool          // the process of held is not there any more
+	blind time.Duration // how long the last sleep without a holder in sight could be
 }
 
 // run tries again whenever something happens to the lock or its holder, until
@@ -43,9 +45,11 @@ func (w *waiting) run(ctx context.Context) (*Lock, error) {
 	last := -1
 	for {
 		lock, err := w.trySoon(ctx)
-		if !errors.As(err, &w.held) {
+		var held *HeldError
+		if !errors.As(err, &held) {
 			return lock, w.end(ctx, err)
 		}
+		w.meet(held)
 		if bell == nil {
 			if bell, err = newBell(); err != nil {
 				w.claim.close()
@@ -67,6 +71,14 @@ func (w *waiting) run(ctx context.Context) (*Lock, error) {
 	}
 }
 
+// meet takes note of a holder. Who that is takes a look at the processes, so the
+// one that is known stays as long as its record does and it lives.
+func (w *waiting) meet(held *HeldError) {
+	if w.gone || held.token != w.held.token || held.Self != w.held.Self {
+		w.held, w.gone = held, false
+	}
+}
+
 var errWaited = errors.New("waited long enough")
 
 // end names the holder when it was the caller's patience that ended, not the
@@ -83,7 +95,7 @@ func (w *waiting) end(ctx context.Context, err error) error {
 func (w *waiting) trySoon(ctx context.Context) (lock *Lock, err error) {
 	for i := range 3 {
 		if i > 0 {
-			time.Sleep(time.Duration(i*i) * 100 * time.Microsecond)
+			pause(time.Duration(i*i) * 100 * time.Microsecond)
 		}
 		lock, err = bounded(ctx, call[*Lock]{w.dir, "take the lock", w.o.Timeout, func() (*Lock, error) { return w.try(ctx) }, func(l *Lock) { l.Release() }})
 		if !errors.Is(err, ErrHeld) {
@@ -91,6 +103,13 @@ func (w *waiting) trySoon(ctx context.Context) (lock *Lock, err error) {
 		}
 	}
 	return lock, err
+}
+
+// pause sleeps for a fraction of a millisecond. Go's own sleep rounds that up to
+// a whole one in a process that does nothing else.
+func pause(d time.Duration) {
+	ts := unix.NsecToTimespec(int64(d))
+	unix.Nanosleep(&ts, nil)
 }
 
 // try tries once. It keeps the claim only with a *HeldError.
@@ -156,7 +175,7 @@ func newBell() (*bell, error) {
 // nothing. Closing is how holders let go; creation is how a lock file comes back.
 func (b *bell) follow(lock string) {
 	unix.InotifyAddWatch(b.fd, filepath.Dir(lock), unix.IN_CREATE|unix.IN_MOVED_TO|unix.IN_DELETE|unix.IN_ONLYDIR|unix.IN_DONT_FOLLOW)
-	unix.InotifyAddWatch(b.fd, lock, unix.IN_CLOSE|unix.IN_DELETE_SELF|unix.IN_DONT_FOLLOW)
+	unix.InotifyAddWatch(b.fd, lock, unix.IN_CLOSE_WRITE|unix.IN_DELETE_SELF|unix.IN_DONT_FOLLOW)
 }
 
 func (b *bell) close() {
@@ -169,17 +188,35 @@ func (b *bell) close() {
 // the safety tick.
 func (b *bell) sleep(ctx context.Context, w *waiting) {
 	b.events.SetReadDeadline(time.Now().Add(safetyTick))
-	stop := context.AfterFunc(ctx, b.ring)
-	defer stop()
 	awake := make(chan struct{})
 	defer close(awake)
-	if w.mine != nil {
+	watched := w.mine != nil
+	if watched {
 		go b.ringWhen(w.mine.gone, awake)
 	} else if h := watchProcess(w.held.Holder().PID, b.ring); h != nil {
+		watched = true
 		defer h.Close()
 	}
+	w.gone = !watched
+	if tick := w.blindTick(watched); !watched {
+		b.events.SetReadDeadline(time.Now().Add(tick))
+	}
+	stop := context.AfterFunc(ctx, b.ring)
+	defer stop()
 	buf := make([]byte, 4096)
 	b.events.Read(buf)
+}
+
+// blindTick bounds a sleep in which no process can be watched. A holder that is
+// just ending has closed its files, which was heard, a moment before the kernel
+// drops its lock, which is not heard: so ask again soon, then ever more rarely.
+func (w *waiting) blindTick(watched bool) time.Duration {
+	if watched {
+		w.blind = 0
+		return safetyTick
+	}
+	w.blind = min(max(2*w.blind, time.Millisecond), safetyTick)
+	return w.blind
 }
 
 func (b *bell) ringWhen(gone, awake <-chan struct{}) {

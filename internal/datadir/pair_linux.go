@@ -25,8 +25,13 @@ type pair struct {
 // where there is none. A memory that came here by copying another directory is
 // none.
 func (d *Dir) PairedState() (string, error) {
-	buf := make([]byte, 4096)
+	var short [256]byte // nearly always enough, and there mostly is none
+	buf := short[:]
 	n, err := unix.Fgetxattr(d.fd, pairAttr, buf)
+	if err == unix.ERANGE {
+		buf = make([]byte, 8192)
+		n, err = unix.Fgetxattr(d.fd, pairAttr, buf)
+	}
 	if err != nil {
 		return "", nil // no attribute, or a file system without them
 	}

@@ -227,11 +227,15 @@ func (s *State) regular(f File) (File, error) {
 
 // SameLock returns nil when the lock's path leads to f, and ErrMoved when it
 // was removed or replaced.
-func (s *State) SameLock(f File) error {
+func (s *State) SameLock(f File) error { return s.Same(LockName, f) }
+
+// Same returns nil when a name in the state directory, by the path that others
+// use, leads to f, and ErrMoved when it was removed or replaced.
+func (s *State) Same(name string, f File) error {
 	var st unix.Stat_t
-	at, path := s.dir.fd, StateName+"/"+LockName
+	at, path := s.dir.fd, StateName+"/"+name
 	if s.away {
-		at, path = unix.AT_FDCWD, filepath.Join(s.path, LockName)
+		at, path = unix.AT_FDCWD, filepath.Join(s.path, name)
 	}
 	err := unix.Fstatat(at, path, &st, unix.AT_SYMLINK_NOFOLLOW)
 	if err == unix.ENOENT || err == unix.ENOTDIR || err == unix.ELOOP {

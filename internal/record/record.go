@@ -155,20 +155,25 @@ type Head struct {
 	State State
 	// Slot is the index of the slot that carries it, 0 or 1.
 	Slot int
+	// Damaged says that the other slot is neither a record nor as it was made,
+	// so that a higher token may have been there.
+	Damaged bool
 }
 
 // Newest returns the head of the valid slot with the highest token, the later
 // write of two with the same token. data is the whole file or as much of it as
 // could be read. The error is ErrEmpty or ErrTorn.
 func Newest(data []byte) (Head, error) {
-	best, found := Head{}, false
+	best, found, damaged := Head{}, false, false
 	for i := range 2 {
 		line, ok := slot(data, i)
 		if !ok {
+			damaged = damaged || !untouched(data, i)
 			continue
 		}
 		h, ok := head(line)
 		if !ok {
+			damaged = true
 			continue
 		}
 		h.Slot = i
@@ -178,6 +183,7 @@ func Newest(data []byte) (Head, error) {
 	}
 	switch {
 	case found:
+		best.Damaged = damaged
 		return best, nil
 	case blank(data):
 		return Head{}, ErrEmpty

@@ -27,6 +27,11 @@ func slot(data []byte, i int) ([]byte, bool) {
 	return body, true
 }
 
+// untouched reports whether slot i is as [Blank] made it.
+func untouched(data []byte, i int) bool {
+	return len(data) >= (i+1)*SlotSize && bytes.Equal(data[i*SlotSize:(i+1)*SlotSize], Blank())
+}
+
 // seal pads the JSON text to a slot and adds the checksum. The text must fit.
 func seal(text []byte) []byte {
 	text = pad(text, SlotSize-trailer)
@@ -119,8 +124,10 @@ func NewEncoder(h Holder) *Encoder {
 }
 
 // Encode returns a whole slot for r, whose Holder is the encoder's.
-func (e *Encoder) Encode(r *Record) []byte {
-	b := make([]byte, 0, SlotSize)
+func (e *Encoder) Encode(r *Record) []byte { return e.Append(make([]byte, 0, SlotSize), r) }
+
+// Append appends a whole slot for r to b, which must be empty.
+func (e *Encoder) Append(b []byte, r *Record) []byte {
 	b = append(b, `{"format":1,"seq":`...)
 	b = strconv.AppendUint(b, r.Seq, 10)
 	b = append(b, `,"token":`...)
