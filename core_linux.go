@@ -2,10 +2,10 @@ package solehold
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
+	"fmt"
 	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"sync"
@@ -129,11 +129,10 @@ func (k *core) newRecord(before record.Head) record.Record {
 	if name == "" {
 		name = filepath.Base(os.Args[0])
 	}
-	var nonce [16]byte
-	rand.Read(nonce[:])
 	return record.Record{
 		Format: record.Format, Seq: before.Seq, Token: before.Token + 1, State: record.Starting,
-		Nonce: hex.EncodeToString(nonce[:]), Acquired: time.Now().UTC(), AcquiredBoottime: int64(sinceBoot()),
+		Nonce:    fmt.Sprintf("%016x%016x", rand.Uint64(), rand.Uint64()), // unique, not secret
+		Acquired: time.Now().UTC(), AcquiredBoottime: int64(sinceBoot()),
 		Lock: record.FileID(k.c.lock.Key()), Mount: self().mount(k.c.dir), Name: name, Holder: self().holder,
 	}
 }
