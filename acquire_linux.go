@@ -10,7 +10,6 @@ import (
 
 	"github.com/solehold/solehold/internal/datadir"
 	"github.com/solehold/solehold/internal/oslock"
-	"github.com/solehold/solehold/internal/record"
 )
 
 const (
@@ -323,8 +322,7 @@ func (c *claim) unlock() {
 // held is the error of a directory that somebody else has.
 func (c *claim) held() *HeldError {
 	s := c.sighting()
-	head, _ := record.Newest(s.data)
-	return &HeldError{Path: c.dir.Path(), token: head.Token, find: s.owner}
+	return &HeldError{Path: c.dir.Path(), find: s.owner}
 }
 
 // orHeld turns a failure into a *HeldError when the mark shows an owner: a

@@ -228,24 +228,10 @@ func failCalls(o order) answer {
 	return answer{}
 }
 
-// slowRelease calls Filesystem until that hangs, which tells that the self-check of the
+// slowRelease logs until that hangs, which tells that the self-check of the
 // lock hangs, and then releases.
 func (a *actor) slowRelease(order) answer {
-	calls := make(chan struct{})
-	go func() {
-		for range time.Tick(20 * time.Millisecond) {
-			a.lock.Filesystem()
-			calls <- struct{}{}
-		}
-	}()
-	for hangs := false; !hangs; {
-		timer := time.NewTimer(time.Second)
-		select {
-		case <-calls:
-			timer.Stop()
-		case <-timer.C:
-			hangs = true
-		}
+	for !errors.Is(a.lock.Log(solehold.Event{Kind: "health"}), solehold.ErrUnanswered) {
 	}
 	return timed(a.lock.Release)
 }

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -26,6 +27,10 @@ type core struct {
 	lock   *Lock
 	before *record.Record // the predecessor, when it left no release
 
+	dir       *datadir.Dir // that of c, whatever file c is on
+	dirMu     sync.Mutex   // guards its end
+	dirClosed bool
+
 	mu          sync.Mutex // guards what follows, and every write of the record
 	c           *claim
 	rec         record.Record
@@ -36,6 +41,7 @@ type core struct {
 	shared      bool // a child may have the descriptors
 	joined      bool // this process joined the holder above it
 	closed      bool
+	abandoned   bool // given back without work in it
 	lost        bool // told, so that nothing here may be written any more
 	watch       *watched
 }
@@ -43,7 +49,7 @@ type core struct {
 // newLock writes record and history of a directory that was just taken. On an
 // error nothing is held any more.
 func newLock(ctx context.Context, c *claim, e *entry, o Options) (*Lock, error) {
-	k := &core{given: c.dir.Given(), o: o, e: e, c: c, encoder: self().encoder}
+	k := &core{given: c.dir.Given(), o: o, e: e, c: c, dir: c.dir, encoder: self().encoder}
 	err := k.begin()
 	if err != nil {
 		c.unlock()
@@ -209,19 +215,28 @@ func (k *core) warn() {
 	}
 }
 
+// dirPath asks only the kernel, and waits for no other call: it must answer also
+// while the file system hangs.
 func (k *core) dirPath() string {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.closed || k.c.dir.Gone() {
+	k.dirMu.Lock()
+	defer k.dirMu.Unlock()
+	if k.dirClosed {
 		return k.given
 	}
-	return k.c.dir.Path()
+	path := k.dir.Path()
+	if strings.HasSuffix(path, " (deleted)") {
+		return k.given
+	}
+	return path
 }
 
 func (k *core) filesystem() Filesystem {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return k.c.dir.Filesystem(self().proc)
+	k.dirMu.Lock()
+	defer k.dirMu.Unlock()
+	if k.dirClosed {
+		return Filesystem{}
+	}
+	return k.dir.Filesystem(self().proc)
 }
 
 // update changes the record and writes it.
@@ -238,17 +253,30 @@ func (k *core) update(change func(*record.Record)) error {
 	return nil
 }
 
+// timely bounds a call that writes.
+func (k *core) timely(op string, work func() error) error {
+	_, err := bounded(context.Background(), call[struct{}]{
+		path: k.given, op: op, timeout: k.o.Timeout, undo: func(struct{}) {},
+		work: func() (struct{}, error) { return struct{}{}, work() },
+	})
+	return err
+}
+
 func (k *core) setReady() error {
-	err := k.update(func(r *record.Record) { r.State = record.Ready })
-	return errors.Join(err, k.log(Event{Kind: journal.Ready}))
+	return k.timely("write that it is ready", func() error {
+		err := k.update(func(r *record.Record) { r.State = record.Ready })
+		return errors.Join(err, k.log(Event{Kind: journal.Ready}))
+	})
 }
 
 func (k *core) setChild(child *Child) error {
-	return k.update(func(r *record.Record) {
-		r.Child = nil
-		if child != nil {
-			r.Child = describeChild(child)
-		}
+	return k.timely("write the child into the record", func() error {
+		return k.update(func(r *record.Record) {
+			r.Child = nil
+			if child != nil {
+				r.Child = describeChild(child)
+			}
+		})
 	})
 }
 
@@ -280,19 +308,45 @@ func (k *core) release() error {
 	return err
 }
 
+// abandon leaves the predecessor's record in place of ours, under our token,
+// which is used up.
+func (k *core) abandon() error {
+	if k.before == nil {
+		return k.release()
+	}
+	err := k.timely("write the predecessor's record back", func() error {
+		return k.update(func(r *record.Record) {
+			before := *k.before
+			before.Seq, before.Token, before.Lock = r.Seq, r.Token, r.Lock
+			*r, k.encoder = before, record.NewEncoder(before.Holder)
+			k.abandoned = true
+		})
+	})
+	return errors.Join(err, k.release())
+}
+
 func (k *core) letGo() (struct{}, error) {
 	k.watch.stop()
 	var err error
 	if !k.joined && !k.isLost() {
-		err = k.update(func(r *record.Record) { r.State = record.Released })
-		err = errors.Join(err, k.log(Event{Kind: journal.Released, Detail: "held " + Age(time.Since(k.rec.Acquired))}))
+		if !k.abandoned {
+			err = k.update(func(r *record.Record) { r.State = record.Released })
+		}
+		detail := "held " + Age(time.Since(k.rec.Acquired))
+		if k.abandoned {
+			detail = "nothing was started"
+		}
+		err = errors.Join(err, k.log(Event{Kind: journal.Released, Detail: detail}))
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.closed = true
 	k.closeHistory()
 	k.unlock()
+	k.dirMu.Lock()
+	k.dirClosed = true
 	k.c.close()
+	k.dirMu.Unlock()
 	process.drop(k.e)
 	k.watch.forget()
 	return struct{}{}, err

@@ -20,10 +20,11 @@ func inspect(_ context.Context, dir string, _ Options) (Status, error) {
 
 func (c *core) dirPath() string        { return "" }
 func (c *core) filesystem() Filesystem { return Filesystem{} }
+func (c *core) abandon() error         { return errors.ErrUnsupported }
 func (c *core) release() error         { return errors.ErrUnsupported }
 func (c *core) setReady() error        { return errors.ErrUnsupported }
 func (c *core) setChild(*Child) error  { return errors.ErrUnsupported }
 func (c *core) share() []uintptr       { return nil }
 func (c *core) become([]string) error  { return errors.ErrUnsupported }
 func (c *core) orphan() *Owner         { return nil }
-func (c *core) log(Event) error        { return errors.ErrUnsupported }
+func (c *core) event(Event) error      { return errors.ErrUnsupported }

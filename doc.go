@@ -21,8 +21,8 @@
 //     grants, breaks or extends a lock.
 //   - Rising tokens: [Lock.Token] is higher than that of every earlier
 //     acquisition, also after crashes and power loss.
-//   - Bounded answers: no call waits longer than [Options.Timeout] for a file
-//     system that hangs.
+//   - Bounded answers: taking, asking, writing down and giving back wait no
+//     longer than [Options.Timeout] for a file system that hangs.
 //   - Loss is told: a holder whose lock can no longer be proven finds its
 //     context cancelled with a [*LostError].
 //   - Named failures: [ErrHeld] means that somebody else holds the directory and

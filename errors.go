@@ -28,7 +28,6 @@ type HeldError struct {
 	// Waited is how long the caller waited in vain.
 	Waited time.Duration
 
-	token  uint64 // of the record, to tell one holder from the next
 	find   func() Owner
 	once   sync.Once
 	holder Owner

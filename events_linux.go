@@ -11,6 +11,11 @@ import (
 	"github.com/solehold/solehold/internal/record"
 )
 
+// event is log for the caller's own events, bounded.
+func (k *core) event(e Event) error {
+	return k.timely("write the history", func() error { return k.log(e) })
+}
+
 // log appends an event of this holder.
 func (k *core) log(e Event) error {
 	k.mu.Lock()
@@ -152,11 +157,13 @@ func lockSoon(fd uintptr) bool {
 func describeChild(c *Child) *record.Process {
 	id, err := procid.Of(self().proc, c.PID)
 	if err != nil {
-		return &record.Process{PID: c.PID, Cgroup: c.Cgroup}
+		return &record.Process{PID: c.PID, Cgroup: c.Cgroup, Command: c.Command}
 	}
 	p := processOf(id)
 	p.Cgroup = c.Cgroup
 	p.Exe, _ = self().proc.Exe(c.PID)
-	p.Command, _ = self().proc.Cmdline(c.PID)
+	if p.Command = c.Command; len(p.Command) == 0 {
+		p.Command, _ = self().proc.Cmdline(c.PID)
+	}
 	return &p
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/solehold/solehold/internal/journal"
 	"github.com/solehold/solehold/internal/procid"
@@ -67,6 +68,9 @@ func (o Owner) String() string {
 	if c := CommandLine(o.Command); c != "" {
 		b += " (" + c + ")"
 	}
+	if o.UID != nil {
+		b += fmt.Sprintf(", uid %d,", *o.UID)
+	}
 	if !o.Since.IsZero() {
 		b += " since " + o.Since.UTC().Format("15:04:05Z") + ", " + Age(time.Since(o.Since)) + " ago"
 	}
@@ -93,10 +97,10 @@ func CommandLine(command []string) string {
 // Printable replaces what a terminal would obey instead of show.
 func Printable(s string) string {
 	return strings.Map(func(r rune) rune {
-		if r < ' ' || r >= 0x7f && r < 0xa0 || r == '\u202e' || r == '\u2028' || r == '\u2029' {
-			return '?'
+		if r == ' ' || unicode.IsPrint(r) {
+			return r
 		}
-		return r
+		return '?' // controls, also of the direction of writing
 	}, s)
 }
 

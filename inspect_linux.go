@@ -56,7 +56,7 @@ func look(dir string, o Options) (Status, error) {
 		s.State, s.Record = Free, RecordStatus{Class: "unreadable", Why: "not-permitted", Detail: err.Error()}
 	case s.Record.Class == "live":
 		s.State = Unguarded
-		s.Findings = append(s.Findings, fmt.Sprintf("pid %d of the record lives but has let the lock go", s.Record.PID))
+		s.Findings = append(s.Findings, fmt.Sprintf("pid %d of the record lives but does not hold the lock", s.Record.alive))
 	default:
 		s.State = Free
 	}
@@ -95,8 +95,20 @@ func (s *Status) held(c *claim, locked bool, err error) {
 		s.State = Detached
 		s.Findings = append(s.Findings, "the owner's lock file is no longer at "+c.lockPath()+"; a new start is refused by the mark on the directory")
 	}
-	if owner.Proven && s.Record.Class == "stale" && owner.PID != s.Record.PID {
+	s.Record.whileHeld()
+	if owner.Proven && s.Record.Class == "stale" && s.Record.PID != 0 && owner.PID != s.Record.PID {
 		s.Findings = append(s.Findings, "the record names pid "+fmt.Sprint(s.Record.PID)+", which does not hold the lock")
+	}
+}
+
+// whileHeld corrects the class of a record whose directory is held: what cannot
+// be judged from here is not stale, and nothing is known of what cannot be read.
+func (r *RecordStatus) whileHeld() {
+	switch {
+	case r.Class == "stale" && r.Why == "empty":
+		r.Class = "unreadable"
+	case r.Class == "stale" && r.unknown:
+		r.Class = "foreign"
 	}
 }
 
@@ -139,7 +151,13 @@ func judgeRecord(c *claim, rec *record.Record) RecordStatus {
 		return r
 	}
 	v := self().observer.Judge(idOf(rec.Holder.Process), rec.Holder.MachineID)
-	r.Class, r.Why, r.Detail = "stale", string(v.Why), v.Detail
+	r.alive = rec.Holder.PID
+	if rec.Child != nil && v.Life != procid.Alive {
+		if child := self().observer.Judge(idOf(*rec.Child), rec.Holder.MachineID); child.Life == procid.Alive {
+			v, r.alive = child, rec.Child.PID
+		}
+	}
+	r.Class, r.Why, r.Detail, r.unknown = "stale", string(v.Why), v.Detail, v.Life == procid.Unknown
 	switch {
 	case v.Why == procid.OtherMachine:
 		r.Class = "foreign"
@@ -150,18 +168,19 @@ func judgeRecord(c *claim, rec *record.Record) RecordStatus {
 	case copied(c, rec) && v.Why != procid.OtherBoot:
 		r.Why, r.Detail = "restored-copy", copyDetail(c, rec)
 	default:
-		r.Detail = fmt.Sprintf("record: pid %d was %s on host %s; now: %s",
-			rec.Holder.PID, CommandLine(named(rec)), Printable(rec.Holder.Host), Printable(v.Detail))
+		r.Detail = fmt.Sprintf("record: %s, since %s on host %s; now: %s",
+			was(rec), rec.Acquired.UTC().Format("2006-01-02 15:04:05Z"), Printable(rec.Holder.Host), Printable(v.Detail))
 	}
 	return r
 }
 
-// named is the command that people know: the child's where there is one.
-func named(rec *record.Record) []string {
-	if rec.Child != nil && len(rec.Child.Command) > 0 {
-		return rec.Child.Command
+// was names the recorded process, and its child where there was one.
+func was(rec *record.Record) string {
+	text := fmt.Sprintf("pid %d was %s", rec.Holder.PID, CommandLine(rec.Holder.Command))
+	if rec.Child != nil {
+		text += fmt.Sprintf(", with child pid %d %s", rec.Child.PID, CommandLine(rec.Child.Command))
 	}
-	return rec.Holder.Command
+	return text
 }
 
 // copied reports whether the record was written to another file than this one.

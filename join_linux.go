@@ -35,7 +35,7 @@ func join(ctx context.Context, c *claim, e *entry, o Options) *Lock {
 		oslock.Unlock(c.lock.FD(), oslock.Seat)
 		return nil
 	}
-	k := &core{given: c.dir.Given(), o: o, e: e, c: c, rec: *rec, joined: true}
+	k := &core{given: c.dir.Given(), o: o, e: e, c: c, dir: c.dir, rec: *rec, joined: true}
 	if o.Name != "" {
 		k.rec.Name = o.Name
 	}

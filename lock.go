@@ -70,6 +70,17 @@ func (l *Lock) Release() error {
 	return l.core.release()
 }
 
+// Abandon gives the directory back without having worked in it: what the
+// predecessor left in its record stays for the next starter to see. Use it in
+// place of Release after Orphan has found somebody.
+func (l *Lock) Abandon() error {
+	l.mu.Lock()
+	l.count = 0
+	l.mu.Unlock()
+	l.cancel(context.Canceled)
+	return l.core.abandon()
+}
+
 // Ready writes down that the service answers.
 func (l *Lock) Ready() error { return l.core.setReady() }
 
@@ -77,6 +88,9 @@ func (l *Lock) Ready() error { return l.core.setReady() }
 type Child struct {
 	// PID is the process.
 	PID int
+	// Command is its command line; by default what the kernel shows, which is
+	// not complete while a program is just being started.
+	Command []string
 	// Cgroup is the path of the cgroup made for it, if one was.
 	Cgroup string
 }
@@ -97,11 +111,13 @@ func (l *Lock) Become(command []string) error { return l.core.become(command) }
 
 // Orphan is the command of an earlier `solehold run` that lives on although its
 // wrapper is gone and it does not hold the directory; nil where there is none.
+// It is Proven where its environment names this directory: only then may it be
+// stopped for that.
 func (l *Lock) Orphan() *Owner { return l.core.orphan() }
 
 // Log appends an event to the directory's history. Time, token and, unless
 // given, the process are filled in.
-func (l *Lock) Log(e Event) error { return l.core.log(e) }
+func (l *Lock) Log(e Event) error { return l.core.event(e) }
 
 // lose tells the loss, once.
 func (l *Lock) lose(why string) {

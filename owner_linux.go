@@ -8,6 +8,7 @@ import (
 	"os/user"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/solehold/solehold/internal/datadir"
 	"github.com/solehold/solehold/internal/procfs"
@@ -121,9 +122,9 @@ func (f *finder) scan() ([]int, procfs.Gaps) {
 func (f *finder) seen(pids []int) Owner {
 	rank := func(pid int) int {
 		switch {
-		case f.rec != nil && f.rec.Child != nil && f.rec.Child.PID == pid:
+		case f.rec != nil && f.is(pid, f.rec.Child):
 			return 0
-		case f.rec != nil && f.rec.Holder.PID == pid:
+		case f.rec != nil && f.is(pid, &f.rec.Holder.Process):
 			return 1
 		}
 		return 2
@@ -185,12 +186,14 @@ func (f *finder) describe(pid int) Owner {
 func (f *finder) fromRecord(o *Owner) {
 	r := f.rec
 	mine := &r.Holder.Process
-	if o.PID != r.Holder.PID {
+	if !f.is(o.PID, mine) {
 		mine = r.Child
-		o.Wrapper = r.Holder.PID
+		if r.Holder.PIDNS == self().observer.Self().PIDNS {
+			o.Wrapper = r.Holder.PID
+		}
 		o.WrapperGone = self().observer.Judge(idOf(r.Holder.Process), r.Holder.MachineID).Life == procid.Dead
 	}
-	if mine != nil && mine.PID == o.PID {
+	if f.is(o.PID, mine) {
 		if len(o.Command) == 0 {
 			o.Command, o.Exe = mine.Command, mine.Exe
 		}
@@ -211,9 +214,11 @@ func userName(uid int) string {
 	return u.Username
 }
 
-// orphan looks for the child of the predecessor, when that left no release.
+// orphan looks for the child of the predecessor, when that left no release. The
+// record of another file says nothing: the directory may be a copy of one whose
+// owner is well. Proven is only a process whose environment names this directory.
 func (k *core) orphan() *Owner {
-	if k.before == nil || k.before.Child == nil {
+	if k.before == nil || k.before.Child == nil || copied(k.c, k.before) {
 		return nil
 	}
 	v := self().observer.Judge(idOf(*k.before.Child), k.before.Holder.MachineID)
@@ -222,5 +227,41 @@ func (k *core) orphan() *Owner {
 	}
 	f := finder{rec: k.before, proc: self().proc, sighting: sighting{dirUID: k.c.dir.UID()}}
 	o := f.describe(k.before.Child.PID)
+	named, err := f.worksIn(o.PID, k.e.key)
+	if err == nil && !named {
+		return nil
+	}
+	if o.Proven = named; named {
+		o.Proof = []string{"start time", "boot", "environment"}
+	}
 	return &o
+}
+
+// worksIn reports whether a process was started by a run for this directory.
+func (f *finder) worksIn(pid int, key datadir.Key) (bool, error) {
+	environ, err := f.proc.Text(pid, "environ")
+	if err != nil {
+		return false, err
+	}
+	for v := range strings.SplitSeq(environ, "\x00") {
+		if dir, ok := strings.CutPrefix(v, DirVar+"="); ok {
+			k, err := datadir.KeyOf(dir)
+			return err == nil && k == key, nil
+		}
+	}
+	return false, nil
+}
+
+// is reports whether a pid that is visible here is the process of the record: by
+// the kernel's own number where both have one, which also finds it in another
+// pid namespace.
+func (f *finder) is(pid int, p *record.Process) bool {
+	if p == nil {
+		return false
+	}
+	if p.PIDNS == self().observer.Self().PIDNS {
+		return p.PID == pid
+	}
+	id, err := procid.Of(f.proc, pid)
+	return err == nil && p.PidfsID != 0 && id.PidfsID == p.PidfsID
 }

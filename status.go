@@ -64,6 +64,9 @@ type RecordStatus struct {
 	Token uint64 `json:"token,omitempty"`
 	// Acquired is when the recorded holder took the directory.
 	Acquired time.Time `json:"acquired,omitzero"`
+
+	alive   int  // the recorded process that was judged alive
+	unknown bool // neither proven alive nor dead
 }
 
 // Inspect tells who has a directory. It takes nothing, changes nothing and never

@@ -26,7 +26,6 @@ type waiting struct {
 	held  *HeldError // whom it waits for
 	mine  *entry     // the holder inside this process, nil for one outside
 	claim *claim
-	gone  bool          // the process of held is not there any more
 	blind time.Duration // how long the last sleep without a holder in sight could be
 }
 
@@ -45,11 +44,9 @@ func (w *waiting) run(ctx context.Context) (*Lock, error) {
 	last := -1
 	for {
 		lock, err := w.trySoon(ctx)
-		var held *HeldError
-		if !errors.As(err, &held) {
+		if !errors.As(err, &w.held) {
 			return lock, w.end(ctx, err)
 		}
-		w.meet(held)
 		if bell == nil {
 			if bell, err = newBell(); err != nil {
 				w.claim.close()
@@ -68,14 +65,6 @@ func (w *waiting) run(ctx context.Context) (*Lock, error) {
 			return nil, w.end(ctx, context.Cause(ctx))
 		}
 		bell.follow(w.claim.lockPath())
-	}
-}
-
-// meet takes note of a holder. Who that is takes a look at the processes, so the
-// one that is known stays as long as its record does and it lives.
-func (w *waiting) meet(held *HeldError) {
-	if w.gone || held.token != w.held.token || held.Self != w.held.Self {
-		w.held, w.gone = held, false
 	}
 }
 
@@ -197,7 +186,6 @@ func (b *bell) sleep(ctx context.Context, w *waiting) {
 		watched = true
 		defer h.Close()
 	}
-	w.gone = !watched
 	if tick := w.blindTick(watched); !watched {
 		b.events.SetReadDeadline(time.Now().Add(tick))
 	}

@@ -54,6 +54,8 @@ func library() []layer {
 	return []layer{
 		{".", below, list(xsys), list(testscript), "a program that takes a lock gets the lock and nothing else: the write side never reads history"},
 		{"health", nil, list(xsys), nil, "a probe knows nothing of locks"},
+		{"health/healthtls", list("health"), nil, nil, "TLS is apart so that a lean program does not link it"},
+		{"health/grpchealth", list("health"), list("google.golang.org/grpc"), nil, "grpc's client is apart so that a lean program does not link it"},
 		{"dataroot", list("."), list(xsys), nil, "a data root needs the lock and nothing else"},
 		{"reload", nil, list(xsys), nil, "reloading a file needs no lock"},
 	}
@@ -89,6 +91,7 @@ func inner() []layer {
 		{"vet", list("vet/..."), list(xtools), nil, "an analyzer reads source and nothing of ours"},
 		{"vet/*", nil, list(xtools), nil, "an analyzer reads source and nothing of ours"},
 		{"internal/testneed", nil, nil, nil, "every test may import it"},
+		{"internal/realtest", nil, nil, list(xsys), "real programs meet the binary, as at a user's: nothing of ours is linked in"},
 		{"internal/archtest", nil, nil, list(xtools), "the rules stand outside what they judge"},
 	}
 }
@@ -108,6 +111,7 @@ func outer() []layer {
 		{"cmd/solehold-cluster", list(".", "internal/cli", "internal/diagnose", "cluster/..."), list(cobra, xsys), list(testscript), wiring},
 		{"cmd/solehold-serve", list("internal/cli", "internal/web", "internal/diagnose"), list(cobra, xsys), list(testscript), wiring},
 		{"cmd/solehold-drill", list("internal/cli", "internal/drill"), list(cobra, xsys), list(testscript), wiring},
+		{"cmd/solehold-probe", list("health", "health/grpchealth", "health/healthtls"), list(cobra), list(testscript, "google.golang.org/grpc"), wiring},
 		{"cmd/solehold-vet", list("vet"), list(xtools), list(testscript), wiring},
 		{"examples/kb", list(".", "dataroot", "reload"), list(sqlite), list(testscript), user},
 		{"examples/*", list(".", "dataroot", "reload"), nil, list(testscript), user},

@@ -4,7 +4,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -80,11 +79,13 @@ dies, the next one starts at once, without any clean-up.`,
   solehold status ./data
   solehold history ./data`,
 		SilenceErrors: true, SilenceUsage: true,
-		Args: cobra.NoArgs,
+		Args: noSuchCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+
+		SuggestionsMinimumDistance: 2,
 	}
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "answer in JSON")
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usage(cmd, "%v", err) })
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usage(cmd, "%s", flagText(err)) })
 	root.CompletionOptions.HiddenDefaultCmd = false
 	root.AddCommand(a.runCommand(), a.statusCommand(), a.historyCommand(), a.versionCommand())
 	return root
@@ -99,6 +100,36 @@ func (e *usageError) Error() string { return e.text }
 
 func usage(cmd *cobra.Command, format string, args ...any) error {
 	return &usageError{text: fmt.Sprintf(format, args...), hint: "see " + cmd.CommandPath() + " --help"}
+}
+
+// noSuchCommand refuses words that are no command, and names those that are
+// spelled nearly so.
+func noSuchCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	err := &usageError{text: fmt.Sprintf("there is no command %q, and no program solehold-%s", args[0], args[0]), hint: "see solehold --help"}
+	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+		err.hint = "did you mean solehold " + strings.Join(near, ", or solehold ") + "?"
+	}
+	return err
+}
+
+// noArgs refuses words after a command that takes none.
+func noArgs(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usage(cmd, "%s takes no %q", cmd.Name(), args[0])
+	}
+	return nil
+}
+
+// flagText says what is wrong with a flag, without the words of Go's parsers.
+func flagText(err error) string {
+	text, _, parsed := strings.Cut(err.Error(), ": strconv.")
+	if parsed {
+		return text + ": not a number"
+	}
+	return text
 }
 
 // fail prints an error with the next step and returns its exit code.
@@ -117,14 +148,6 @@ func (a *app) fail(err error) int {
 
 // oneLine joins the lines of several errors.
 func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
-
-func (a *app) printJSON(w io.Writer, v any) {
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		fmt.Fprintf(a.env.Stderr, "solehold: %v\n", err)
-	}
-}
 
 // say prints one line beside the answer.
 func (a *app) say(format string, args ...any) {

@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	"github.com/solehold/solehold"
+	"github.com/solehold/solehold/internal/datadir"
 	"github.com/solehold/solehold/internal/supervise"
 )
 
@@ -19,10 +20,12 @@ type exitCode struct {
 }
 
 const (
-	exitUsage   = 64
-	exitCreate  = 73
-	exitLost    = 76
-	exitRefused = 78
+	exitUsage      = 64
+	exitCreate     = 73
+	exitLockIO     = 74
+	exitLost       = 76
+	exitPermission = 77
+	exitRefused    = 78
 )
 
 func runCodes() []exitCode {
@@ -30,9 +33,9 @@ func runCodes() []exitCode {
 		{0, "the directory already has its owner (--held-exit changes this code)"},
 		{exitUsage, "the command line is wrong, or there is no such command"},
 		{exitCreate, "something cannot be opened or made: missing, full, read-only"},
-		{74, "the file system refused the lock, or did not answer"},
+		{exitLockIO, "the file system refused the lock, or did not answer"},
 		{exitLost, "the lock was lost and the command stopped"},
-		{77, "not permitted"},
+		{exitPermission, "not permitted"},
 		{exitRefused, "refused: it would not be safe"},
 	}
 }
@@ -52,6 +55,18 @@ func statusCodes() []exitCode {
 		{statusFree, "FREE"},
 		{statusUnknown, "UNKNOWN: it cannot be told from here"},
 		{statusDanger, "danger: SPLIT, UNGUARDED or DETACHED"},
+		{exitUsage, "the command line is wrong"},
+	}
+}
+
+func historyCodes() []exitCode {
+	return []exitCode{
+		{0, "this is the history, or nothing has happened yet"},
+		{exitUsage, "the command line is wrong"},
+		{exitCreate, "there is no such directory, or it cannot be opened"},
+		{exitLockIO, "the file system did not answer"},
+		{exitPermission, "not permitted"},
+		{exitRefused, "refused: something is in the place of solehold's files"},
 	}
 }
 
@@ -83,21 +98,24 @@ func codeOf(err error) int {
 		return 128 + int(signal.Signal)
 	case errors.Is(err, errFiles):
 		return exitCreate
-	case strings.HasPrefix(err.Error(), "unknown command"), strings.HasPrefix(err.Error(), "unknown flag"):
-		return exitUsage
 	}
 	return solehold.ExitCode(err)
 }
+
+const filesStep = "raise the limit (ulimit -n)"
 
 // nextStep says what a person can do about an error.
 func nextStep(err error) string {
 	var use *usageError
 	var op *solehold.OpError
+	var command *supervise.CommandError
 	switch {
 	case errors.As(err, &use):
 		return use.hint
+	case errors.As(err, &command):
+		return commandStep(command)
 	case errors.Is(err, errFiles):
-		return "raise the limit (ulimit -n)"
+		return filesStep
 	case !errors.As(err, &op):
 		return ""
 	}
@@ -105,7 +123,7 @@ func nextStep(err error) string {
 	case solehold.NotPermitted:
 		return permissionStep(op)
 	case solehold.LockFailed:
-		return "check that the file system can lock (on NFS: rpc.statd and lockd on the server), or put the data on a local disk"
+		return "check rpc.statd and lockd if this is NFS, or put the data on a local disk"
 	case solehold.Unanswered:
 		return "check whether the disk or the server behind it still answers"
 	case solehold.Unsupported:
@@ -116,7 +134,22 @@ func nextStep(err error) string {
 	return ""
 }
 
+func commandStep(err *supervise.CommandError) string {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "write its whole path, or check PATH; nothing was started"
+	case errors.Is(err, fs.ErrPermission):
+		return "make it executable (chmod +x), or name its interpreter before it; nothing was started"
+	case errors.Is(err, syscall.ENOEXEC):
+		return "name its interpreter before it, e.g. sh " + err.Command + "; nothing was started"
+	}
+	return "nothing was started"
+}
+
 func permissionStep(op *solehold.OpError) string {
+	if os.Geteuid() == 0 {
+		return "not even root may: it is immutable (lsattr), or its server or container maps root to another user"
+	}
 	if st, err := os.Stat(op.Path); err == nil {
 		return fmt.Sprintf("you are uid %d; it is %s%s: run as its owner, or chown it", os.Getuid(), st.Mode(), ownerOf(st))
 	}
@@ -127,12 +160,20 @@ func createStep(op *solehold.OpError) string {
 	switch {
 	case errors.Is(op.Err, fs.ErrNotExist):
 		return "is the disk mounted? If the directory is new, run with --create"
-	case errors.Is(op.Err, syscall.ENOSPC), errors.Is(op.Err, syscall.EFBIG):
+	case errors.Is(op.Err, syscall.ENOSPC), errors.Is(op.Err, syscall.EFBIG), errors.Is(op.Err, syscall.EDQUOT):
 		return "make room; nothing was started and nothing is lost"
 	case errors.Is(op.Err, syscall.ENOTDIR):
 		return "name the directory, not a file"
 	case errors.Is(op.Err, syscall.EROFS):
 		return "mount it writable, or put solehold's files elsewhere with --state"
+	case errors.Is(op.Err, datadir.ErrMoved):
+		return "find what removes it again and again; nothing was started"
+	case errors.Is(op.Err, syscall.ELOOP):
+		return "its symlinks lead in a circle: see namei " + op.Path
+	case errors.Is(op.Err, syscall.ENAMETOOLONG):
+		return "give it a shorter name"
+	case errors.Is(op.Err, syscall.EMFILE), errors.Is(op.Err, syscall.ENFILE):
+		return filesStep
 	}
 	return ""
 }

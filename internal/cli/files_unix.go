@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"syscall"
@@ -31,6 +32,15 @@ func enoughFiles() error {
 		open = append(open, fd)
 	}
 	return nil
+}
+
+// errnoName is the name that manual pages have for an error, in brackets.
+func errnoName(err error) string {
+	var errno syscall.Errno
+	if !errors.As(err, &errno) {
+		return ""
+	}
+	return " (" + unix.ErrnoName(errno) + ")"
 }
 
 func ownerOf(st fs.FileInfo) string {

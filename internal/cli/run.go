@@ -62,6 +62,7 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	fl.Var(&f.hold, "hold", "who keeps the lock if the wrapper dies: tree or none")
 	fl.Var(&f.orphans, "orphans", "what to do about the command of a run whose wrapper was killed: refuse or stop")
 	fl.Var(&f.stopSignal, "stop-signal", "the signal that asks the command to end")
+	fl.Lookup("wait").DefValue = "" // its text says it
 	fl.IntVar(&f.heldExit, "held-exit", 0, "exit code when the directory already has its owner; 75 fits supervisors")
 }
 
@@ -81,12 +82,12 @@ func (a *app) run(cmd *cobra.Command, f *runFlags, args []string) error {
 	}
 	c := a.config(f, args)
 	if f.exec {
-		return a.refused(supervise.Exec(cmd.Context(), c), f)
+		return a.refused(located(cmd.Context(), c.Dir, &c.Options, supervise.Exec(cmd.Context(), c)), f)
 	}
 	end, err := supervise.Run(cmd.Context(), c)
 	switch {
 	case err != nil:
-		return a.refused(err, f)
+		return a.refused(located(cmd.Context(), c.Dir, &c.Options, err), f)
 	case end.Lost != nil:
 		a.code = exitLost
 	default:
@@ -125,7 +126,11 @@ func (a *app) refused(err error, f *runFlags) error {
 	}
 	a.code = f.heldExit
 	if a.json {
-		a.printJSON(a.env.Stderr, map[string]any{"held": held.Path, "owner": held.Holder(), "exit": a.code})
+		answer := map[string]any{"held": held.Path, "owner": held.Holder(), "exit": a.code}
+		if held.Waited > 0 {
+			answer["waited"] = held.Waited.Seconds()
+		}
+		a.printJSON(a.env.Stderr, answer)
 		return nil
 	}
 	a.say("%v%s", held, afterRefusal(held))
@@ -133,8 +138,13 @@ func (a *app) refused(err error, f *runFlags) error {
 }
 
 func afterRefusal(held *solehold.HeldError) string {
-	if held.Holder().WrapperGone {
+	switch {
+	case held.Holder().WrapperGone:
 		return ". It is what an earlier run left: stop it, or run with --orphans=stop."
+	case held.Waited > 0:
+		return ". Nothing was started."
+	case !held.Holder().Visible():
+		return "."
 	}
 	return ". Nothing to do."
 }

@@ -1,9 +1,12 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
+	"sync"
 	"text/tabwriter"
 	"time"
 
@@ -32,9 +35,11 @@ the worst.`,
 			if len(dirs) == 0 {
 				return usage(cmd, "which directory? status takes one or more")
 			}
-			a.status(cmd, dirs, &solehold.Options{Timeout: time.Duration(timeout), StateDir: state})
+			all := reports(cmd.Context(), dirs, &solehold.Options{Timeout: time.Duration(timeout), StateDir: state})
+			a.printReports(all)
+			a.code = worst(all)
 			if free {
-				a.code = freeCode(a.code)
+				a.code = freeCode(all)
 			}
 			return nil
 		},
@@ -42,17 +47,12 @@ the worst.`,
 	cmd.Long += codesHelp("", statusCodes())
 	cmd.Flags().Var(&timeout, "timeout", "how long the file system may take to answer")
 	cmd.Flags().StringVar(&state, "state", "", "where solehold's files lie, if not in DIR")
-	cmd.Flags().BoolVar(&free, "free", false, "exit 0 only if it is free, 1 otherwise (for ExecCondition= and scripts)")
+	cmd.Flags().BoolVar(&free, "free", false, "exit 0 only if all are free, 1 otherwise (for ExecCondition= and scripts)")
 	return cmd
 }
 
-func (a *app) status(cmd *cobra.Command, dirs []string, o *solehold.Options) {
-	worst := -1
-	for i, dir := range dirs {
-		r := diagnose.Status(cmd.Context(), dir, o)
-		if code := statusCode(r); severity(code) > severity(worst) {
-			worst = code
-		}
+func (a *app) printReports(all []diagnose.Report) {
+	for i, r := range all {
 		if a.json {
 			a.printJSON(a.env.Stdout, r)
 			continue
@@ -62,7 +62,24 @@ func (a *app) status(cmd *cobra.Command, dirs []string, o *solehold.Options) {
 		}
 		a.printStatus(r, time.Now())
 	}
-	a.code = worst
+}
+
+// reports looks at all directories, several at a time: one on a disk that does
+// not answer must not hold up the others.
+func reports(ctx context.Context, dirs []string, o *solehold.Options) []diagnose.Report {
+	const together = 16
+	all := make([]diagnose.Report, len(dirs))
+	room := make(chan struct{}, together)
+	var wg sync.WaitGroup
+	for i, dir := range dirs {
+		room <- struct{}{}
+		wg.Go(func() {
+			all[i] = diagnose.Status(ctx, dir, o)
+			<-room
+		})
+	}
+	wg.Wait()
+	return all
 }
 
 func statusCode(r diagnose.Report) int {
@@ -79,30 +96,31 @@ func statusCode(r diagnose.Report) int {
 	return statusStale
 }
 
-// severity orders the codes from what is wanted to what is worst.
-func severity(code int) int {
-	switch code {
-	case statusHeld:
-		return 1
-	case statusFree:
-		return 2
-	case statusStale:
-		return 3
-	case statusUnknown:
-		return 4
-	case statusDanger:
-		return 5
+// worst is the code of all directories together.
+func worst(all []diagnose.Report) int {
+	code := statusHeld
+	for _, r := range all {
+		if c := statusCode(r); severity(c) > severity(code) {
+			code = c
+		}
 	}
-	return 0
+	return code
 }
 
-// freeCode is the code of --free: 1 to 254 make systemd's ExecCondition= skip
-// a unit without calling it failed.
-func freeCode(code int) int {
-	if code == statusFree || code == statusStale {
-		return 0
+// severity orders the codes from what is wanted to what is worst.
+func severity(code int) int {
+	return slices.Index([]int{statusHeld, statusFree, statusStale, statusUnknown, statusDanger}, code)
+}
+
+// freeCode is the code of --free, 0 only if all are: 1 to 254 make systemd's
+// ExecCondition= skip a unit without calling it failed.
+func freeCode(all []diagnose.Report) int {
+	for _, r := range all {
+		if code := statusCode(r); code != statusFree && code != statusStale {
+			return 1
+		}
 	}
-	return 1
+	return 0
 }
 
 // printStatus writes one directory: the verdict first, then the proof, then
@@ -118,7 +136,11 @@ func (a *app) printStatus(r diagnose.Report, now time.Time) {
 	}
 	recordRow(row, r)
 	if r.Owner != nil && r.Refused > 0 {
-		row("refused", "%d starts since, the last %s ago", r.Refused, solehold.Age(now.Sub(r.LastRefused)))
+		starts := "starts"
+		if r.Refused == 1 {
+			starts = "start"
+		}
+		row("refused", "%d %s since, the last %s ago", r.Refused, starts, solehold.Age(now.Sub(r.LastRefused)))
 	}
 	if p := r.Before; p != nil {
 		row("before", "token %d: %s", p.Token, pastText(p))
@@ -126,8 +148,11 @@ func (a *app) printStatus(r diagnose.Report, now time.Time) {
 	for _, f := range r.Findings {
 		row("seen", "%s", f)
 	}
-	if r.Filesystem.Warning != "" {
-		row("disk", "%s: %s", r.Filesystem.Type, r.Filesystem.Warning)
+	switch fsys := r.Filesystem; {
+	case fsys.Warning != "":
+		row("disk", "%s: %s", fsys.Type, fsys.Warning)
+	case r.State == solehold.NotKnown && fsys.Type != "":
+		row("disk", "%s, %s on %s", fsys.Type, fsys.Source, fsys.Point)
 	}
 	if r.Error != "" {
 		row("why", "%s", r.Error)
@@ -140,6 +165,10 @@ func (a *app) printStatus(r diagnose.Report, now time.Time) {
 
 func headline(r diagnose.Report) string {
 	switch r.State {
+	case solehold.Free:
+		if r.Record.Class == "stale" && r.Record.PID > 0 {
+			return fmt.Sprintf("  the last owner, pid %d, left no release", r.Record.PID)
+		}
 	case solehold.Detached:
 		return "  a live owner holds a lock file that is no longer at its path"
 	case solehold.Unguarded:
@@ -252,7 +281,10 @@ func statusStep(r diagnose.Report) string {
 	case solehold.Unguarded, solehold.Split:
 		return "stop the process that works without the lock; start nothing before that"
 	case solehold.NotKnown:
-		return fmt.Sprintf("ask again as the directory's owner or as root (you are uid %d); start nothing that does not ask for the lock", os.Getuid())
+		if next := nextStep(r.Err); next != "" {
+			return next
+		}
+		return fmt.Sprintf("ask again as the directory's owner or as root (you are uid %d)", os.Getuid())
 	}
 	if r.Owner != nil && r.Owner.WrapperGone {
 		return "stop it, or start with solehold run --orphans=stop"

@@ -23,7 +23,9 @@ func (a *app) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Tell which solehold this is",
-		Args:  cobra.NoArgs,
+		Example: `  solehold version
+  solehold version --json`,
+		Args: noArgs,
 		RunE: func(*cobra.Command, []string) error {
 			v := version()
 			if a.json {

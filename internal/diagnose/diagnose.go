@@ -5,6 +5,7 @@ package diagnose
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/solehold/solehold"
@@ -41,8 +42,10 @@ type Past struct {
 }
 
 // Status looks at one directory. A directory that cannot be looked at is a
-// report with the state UNKNOWN.
+// report with the state UNKNOWN. It returns after o.Timeout at the latest; what
+// is not known by then is named in the report.
 func Status(ctx context.Context, dir string, o *solehold.Options) Report {
+	end := time.Now().Add(limit(o))
 	s, err := solehold.Inspect(ctx, dir, o)
 	if err != nil {
 		s = solehold.Status{Dir: dir, State: solehold.NotKnown, Err: err}
@@ -55,11 +58,44 @@ func Status(ctx context.Context, dir string, o *solehold.Options) Report {
 		r.Error = s.Err.Error()
 		return r
 	}
+	r.Findings = slices.Clip(r.Findings)
+	full, answered := within(ctx, time.Until(end), func() Report { return r.detailed(dir, o) })
+	if !answered {
+		r.Findings = append(r.Findings, "who writes there and what happened before: not known, the file system did not answer within "+limit(o).String())
+		return r
+	}
+	return full
+}
+
+// detailed adds what other files tell. They are found by the path that was asked
+// for: r.Dir may mean something else in this mount namespace.
+func (r Report) detailed(dir string, o *solehold.Options) Report {
 	r.writers()
-	if h, err := History(dir, o); err == nil {
+	if h, err := readHistory(dir, o); err == nil {
 		r.past(h)
 	}
 	return r
+}
+
+// History reads the events of a directory, oldest first. A directory without
+// any has an empty one. It returns after o.Timeout at the latest, then with an
+// error that is solehold.ErrUnanswered.
+func History(ctx context.Context, dir string, o *solehold.Options) (journal.History, error) {
+	type result struct {
+		h   journal.History
+		err error
+	}
+	r, answered := within(ctx, limit(o), func() (r result) {
+		r.h, r.err = readHistory(dir, o)
+		return r
+	})
+	switch {
+	case answered:
+		return r.h, r.err
+	case ctx.Err() != nil:
+		return journal.History{}, context.Cause(ctx)
+	}
+	return journal.History{}, unanswered(dir, "read the history", o)
 }
 
 // past reads the end of the holder before off the history, and counts the

@@ -9,9 +9,7 @@ import (
 	"github.com/solehold/solehold/internal/journal"
 )
 
-// History reads the events of a directory, oldest first. A directory without
-// any has an empty one.
-func History(dir string, o *solehold.Options) (journal.History, error) {
+func readHistory(dir string, o *solehold.Options) (journal.History, error) {
 	d, err := datadir.Open(dir)
 	if err != nil {
 		return journal.History{}, err

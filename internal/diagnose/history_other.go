@@ -9,7 +9,7 @@ import (
 	"github.com/solehold/solehold/internal/journal"
 )
 
-// History is not written for this system yet.
-func History(string, *solehold.Options) (journal.History, error) {
+// readHistory is not written for this system yet.
+func readHistory(string, *solehold.Options) (journal.History, error) {
 	return journal.History{}, errors.ErrUnsupported
 }

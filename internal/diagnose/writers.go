@@ -16,7 +16,8 @@ import (
 const stateDir = ".solehold"
 
 // writers looks for processes that write into the directory without belonging
-// to its owner, and turns the verdict into UNGUARDED or SPLIT.
+// to its owner, and turns the verdict into UNGUARDED or SPLIT. This process is
+// none, even if its output was sent to a file there.
 func (r *Report) writers() {
 	if r.State != solehold.Free && r.State != solehold.Held {
 		return
@@ -24,7 +25,7 @@ func (r *Report) writers() {
 	proc := procfs.Default()
 	found := openForWriting(proc, r.Dir)
 	strange := slices.DeleteFunc(slices.Sorted(maps.Keys(found)), func(pid int) bool {
-		return r.State == solehold.Held && r.belongs(proc, pid)
+		return pid == os.Getpid() || r.State == solehold.Held && r.belongs(proc, pid)
 	})
 	for _, pid := range strange {
 		command, _ := proc.Cmdline(pid)

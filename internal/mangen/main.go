@@ -15,11 +15,11 @@ import (
 func main() {
 	if len(os.Args) != 2 {
 		fmt.Fprintln(os.Stderr, "usage: mangen DIR")
-		os.Exit(64)
+		os.Exit(64) //archtest:allow exit a program for the build, with nothing to release
 	}
 	if err := write(os.Args[1]); err != nil {
 		fmt.Fprintln(os.Stderr, "mangen:", err)
-		os.Exit(1)
+		os.Exit(1) //archtest:allow exit a program for the build, with nothing to release
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/solehold/solehold/internal/procfs"
 	"golang.org/x/sys/unix"
@@ -96,7 +97,7 @@ func sweepGroups(proc procfs.FS, parent string) {
 			continue
 		}
 		if st, err := proc.Stat(pid); err != nil || st.StartTicks != start {
-			os.Remove(filepath.Join(parent, e.Name()))
+			removeGroup(filepath.Join(parent, e.Name()))
 		}
 	}
 }
@@ -125,9 +126,32 @@ func (c *cgroup) kill() bool {
 	return c != nil && os.WriteFile(filepath.Join(c.path, "cgroup.kill"), []byte("1"), 0) == nil
 }
 
+// remove removes the group, now that it is empty. The kernel takes a moment to
+// notice that: its last process was reaped just now.
 func (c *cgroup) remove() {
-	if c != nil {
-		unix.Close(c.fd)
-		os.Remove(c.path)
+	if c == nil {
+		return
 	}
+	unix.Close(c.fd)
+	for wait := time.Millisecond; wait < 100*time.Millisecond; wait *= 2 {
+		if err := removeGroup(c.path); !errors.Is(err, unix.EBUSY) {
+			return
+		}
+		time.Sleep(wait)
+	}
+}
+
+// removeGroup also removes the groups that were made below, by a run in the
+// command for example. It removes nothing that has a process.
+func removeGroup(path string) error {
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if e.IsDir() {
+			removeGroup(filepath.Join(path, e.Name()))
+		}
+	}
+	return unix.Rmdir(path)
 }

@@ -25,9 +25,10 @@ type spec struct {
 
 // child is the command's first process.
 type child struct {
-	pid   int
-	pidfd int
-	done  chan struct{}
+	pid     int
+	pidfd   int
+	grouped bool // it was born in the cgroup
+	done    chan struct{}
 }
 
 // spawn starts the command on a thread that lives as long as the child: the
@@ -38,9 +39,7 @@ func spawn(s spec) (*child, error) {
 	started := make(chan error)
 	go func() {
 		runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
-		var err error
-		c.pid, err = s.fork(&c.pidfd)
-		started <- err
+		started <- s.fork(c)
 		<-c.done
 	}()
 	if err := <-started; err != nil {
@@ -50,23 +49,24 @@ func spawn(s spec) (*child, error) {
 	return c, nil
 }
 
-func (s spec) fork(pidfd *int) (int, error) {
-	attr := &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM, PidFD: pidfd}
+func (s spec) fork(c *child) (err error) {
+	attr := &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM, PidFD: &c.pidfd}
 	if s.tty.foreground() {
 		attr.Setpgid, attr.Foreground, attr.Ctty = false, true, s.tty.fd
 	}
-	if s.cgroup != nil {
-		attr.UseCgroupFD, attr.CgroupFD = true, s.cgroup.fd
-	}
 	files, closeFiles := s.files()
 	defer closeFiles()
-	pid, _, err := syscall.StartProcess(s.path, s.args, &syscall.ProcAttr{Env: s.env, Files: files, Sys: attr})
-	if err != nil && attr.UseCgroupFD {
+	how := &syscall.ProcAttr{Env: s.env, Files: files, Sys: attr}
+	if s.cgroup != nil {
+		attr.UseCgroupFD, attr.CgroupFD, c.grouped = true, s.cgroup.fd, true
+		if c.pid, _, err = syscall.StartProcess(s.path, s.args, how); err == nil {
+			return nil
+		}
 		// The group may have been refused (no rights to move there): go without.
-		attr.UseCgroupFD = false
-		pid, _, err = syscall.StartProcess(s.path, s.args, &syscall.ProcAttr{Env: s.env, Files: files, Sys: attr})
+		attr.UseCgroupFD, c.grouped = false, false
 	}
-	return pid, err
+	c.pid, _, err = syscall.StartProcess(s.path, s.args, how)
+	return err
 }
 
 // files lays out the child's descriptors: those given to us stay where they

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"syscall"
-
-	"github.com/solehold/solehold"
 )
 
 // Exec takes the directory and becomes the command: no wrapper stays. It only
@@ -16,19 +14,14 @@ func Exec(ctx context.Context, c Config) error {
 	if err != nil {
 		return err
 	}
-	r := &runner{c: c}
-	lock, err := solehold.Acquire(ctx, c.Dir, &c.Options)
-	if err != nil {
+	r := &runner{c: c} // hears no signals: each ends this process as it would any
+	if err := r.take(ctx); err != nil {
 		return err
 	}
-	r.lock = lock
-	if err := r.unguarded(ctx); err != nil {
-		return err
-	}
-	env := environment(lock)
-	err = lock.Become(c.Command)
+	env := environment(r.lock)
+	err = r.lock.Become(c.Command)
 	if err == nil {
-		err = &CommandError{Command: c.Command[0], Err: syscall.Exec(path, c.Command, env)}
+		err = notStarted(c.Command[0], syscall.Exec(path, c.Command, env))
 	}
-	return errors.Join(err, lock.Release())
+	return errors.Join(err, r.lock.Release())
 }

@@ -6,9 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
-	"slices"
-	"strconv"
-	"strings"
 	"syscall"
 	"time"
 
@@ -17,9 +14,13 @@ import (
 	"github.com/solehold/solehold/internal/procfs"
 )
 
-// sweepAgain is how often the rest of a tree is killed anew: processes that
-// fork faster than they can be listed are met again.
-const sweepAgain = 100 * time.Millisecond
+// The rest of a tree is killed anew first after sweepAgain, then less and less
+// often: processes that fork faster than they can be listed are met again, and
+// one that cannot be killed (another user's, or waiting for a disk) costs little.
+const (
+	sweepAgain = 50 * time.Millisecond
+	sweepMost  = 2 * time.Second
+)
 
 // Run takes the directory, runs the command to its end and gives the directory
 // back when the last process of its tree is gone. The error is that of the
@@ -31,17 +32,19 @@ func Run(ctx context.Context, c Config) (End, error) {
 	}
 	r := &runner{c: c, path: path, children: make(chan os.Signal, 1), signals: make(chan os.Signal, 32)}
 	// Before anything is taken: a signal that comes between must not be lost.
-	signal.Notify(r.children, syscall.SIGCHLD)
-	signal.Notify(r.signals, forwarded()...)
+	r.listen()
 	defer signal.Stop(r.children)
 	defer signal.Stop(r.signals)
 	inherited := inheritedFiles()
 	if err := r.acquire(ctx); err != nil {
 		return End{}, err
 	}
+	signal.Notify(r.signals, syscall.SIGTSTP, syscall.SIGCONT) // until here ^Z stops us as any program
 	if err := r.start(inherited); err != nil {
 		return End{}, errors.Join(err, r.lock.Release())
 	}
+	later := time.AfterFunc(slimAfter, func() { slim(r.tree.proc) })
+	defer later.Stop()
 	r.loop()
 	return r.finish()
 }
@@ -55,9 +58,22 @@ func lookPath(command string) (string, error) {
 		if errors.Is(err, exec.ErrNotFound) {
 			err = os.ErrNotExist
 		}
+		if named, ok := errors.AsType[*exec.Error](err); ok {
+			err = named.Err // it names the command again
+		}
 		return "", &CommandError{Command: command, Err: err}
 	}
 	return path, nil
+}
+
+// notStarted is the error of a program that was found and cannot be run.
+func notStarted(command string, err error) error {
+	if errors.Is(err, os.ErrNotExist) {
+		// The program is there, so what is missing is what its first line or
+		// its header names.
+		err = errors.New("the interpreter or loader that it asks for does not exist")
+	}
+	return &CommandError{Command: command, Err: err}
 }
 
 // runner is one command under one lock. Its loop is the only goroutine that
@@ -75,72 +91,10 @@ type runner struct {
 	end      *End // once the command itself has ended
 	stopping bool
 	killing  bool
+	rested   bool // what the command left behind was asked to end
 	deadline <-chan time.Time
+	again    time.Duration // until the next SIGKILL
 	lost     error
-}
-
-// acquire takes the lock. A signal that asks to end ends the wait for it.
-func (r *runner) acquire(ctx context.Context) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	done := make(chan struct{})
-	defer close(done)
-	go func() {
-		for {
-			select {
-			case s := <-r.signals:
-				if isStop(s) {
-					cancel(&SignalError{Signal: s.(syscall.Signal)})
-					return
-				}
-			case <-done:
-				return
-			}
-		}
-	}()
-	lock, err := solehold.Acquire(ctx, r.c.Dir, &r.c.Options)
-	var held *solehold.HeldError
-	if errors.As(err, &held) && held.Holder().WrapperGone && r.c.Orphans == OrphansStop {
-		r.c.Say("%v; stopping it", held)
-		if err := stopHolders(ctx, r.c); err != nil {
-			return err
-		}
-		lock, err = solehold.Acquire(ctx, r.c.Dir, &r.c.Options)
-	}
-	if err != nil {
-		return err
-	}
-	r.lock = lock
-	return r.unguarded(ctx)
-}
-
-// SignalError says that a signal ended the wait for the lock.
-type SignalError struct {
-	// Signal is the one that came.
-	Signal syscall.Signal
-}
-
-// Error names the signal.
-func (e *SignalError) Error() string {
-	return "stopped by " + SignalName(e.Signal) + " before the command was started"
-}
-
-// unguarded deals with the command of an earlier run that lives on without the lock.
-func (r *runner) unguarded(ctx context.Context) error {
-	orphan := r.lock.Orphan()
-	if orphan == nil {
-		return nil
-	}
-	if r.c.Orphans != OrphansStop {
-		return errors.Join(&OrphanError{Dir: r.lock.Dir(), Owner: *orphan}, r.lock.Release())
-	}
-	r.c.Say("%s: %s of an earlier run still works there without the lock; stopping it", r.lock.Dir(), orphan)
-	err := stopOrphan(ctx, r.c, *orphan)
-	r.log(solehold.Event{Kind: journal.Forced, PID: orphan.PID, Detail: "stopped what an earlier run left: " + orphan.String()})
-	if err != nil {
-		return errors.Join(err, r.lock.Release())
-	}
-	return nil
 }
 
 // start runs the command.
@@ -157,34 +111,22 @@ func (r *runner) start(inherited []int) error {
 	group, err := newCgroup()
 	if err == nil {
 		spec.cgroup = group
-		r.tree.cgroup = group
 	}
 	r.child, err = spawn(spec)
 	if err != nil {
 		group.remove()
-		return &CommandError{Command: r.c.Command[0], Err: err}
+		return notStarted(r.c.Command[0], err)
 	}
-	if err := r.lock.SetChild(&solehold.Child{PID: r.child.pid, Cgroup: group.name()}); err != nil {
+	if r.child.grouped {
+		r.tree.cgroup = group
+	} else {
+		group.remove()
+	}
+	if err := r.lock.SetChild(&solehold.Child{PID: r.child.pid, Command: r.c.Command, Cgroup: r.tree.cgroup.name()}); err != nil {
 		r.c.Say("%v", err)
 	}
 	r.log(solehold.Event{Kind: journal.ChildStarted, PID: r.child.pid, Name: solehold.CommandLine(r.c.Command)})
 	return nil
-}
-
-// environment tells the command whose directory it works in. Values of a run
-// around this one are replaced.
-func environment(l *solehold.Lock) []string {
-	mine := map[string]string{
-		solehold.DirVar: l.Dir(), solehold.NameVar: l.Name(), solehold.TokenVar: strconv.FormatUint(l.Token(), 10),
-	}
-	env := slices.DeleteFunc(os.Environ(), func(v string) bool {
-		name, _, _ := strings.Cut(v, "=")
-		return mine[name] != ""
-	})
-	for name, value := range mine {
-		env = append(env, name+"="+value)
-	}
-	return env
 }
 
 func (r *runner) log(e solehold.Event) {
@@ -197,8 +139,11 @@ func (r *runner) log(e solehold.Event) {
 func (r *runner) loop() {
 	lost, asked := r.lock.Context().Done(), r.lock.ReleaseRequested()
 	for {
-		if r.reap(); r.end != nil && r.tree.empty() {
-			return
+		if r.reap(); r.end != nil {
+			if r.tree.empty() {
+				return
+			}
+			r.stopRest()
 		}
 		select {
 		case <-r.children:
@@ -208,7 +153,7 @@ func (r *runner) loop() {
 			lost = nil
 			r.lost = context.Cause(r.lock.Context())
 			r.c.Say("%v; stopping the command", r.lost)
-			r.stop(syscall.SIGTERM)
+			r.stop(r.c.StopSignal)
 		case <-asked:
 			asked = nil
 			r.log(solehold.Event{Kind: journal.ReleaseRequested})
@@ -230,17 +175,19 @@ func (r *runner) reap() {
 		if err != nil || pid <= 0 {
 			return
 		}
-		switch {
-		case pid != r.child.pid:
-		case status.Stopped():
-			r.tty.stopped(r.child.pid)
-		case status.Exited(), status.Signaled():
+		ended := status.Exited() || status.Signaled()
+		switch first := pid == r.child.pid && r.end == nil; { // later it is another one
+		case first && ended:
 			r.ended(status)
+		case first && status.Stopped():
+			r.stopped(status.StopSignal())
+		case ended:
+			r.tree.reaped(pid)
 		}
 	}
 }
 
-// ended notes how the command ended and stops what it left behind.
+// ended notes how the command ended.
 func (r *runner) ended(status syscall.WaitStatus) {
 	r.end = &End{}
 	if status.Exited() {
@@ -248,32 +195,49 @@ func (r *runner) ended(status syscall.WaitStatus) {
 	} else {
 		r.end.Signal, r.end.Core = status.Signal(), status.CoreDump()
 	}
-	r.tty.takeBack(r.child.pid)
+	hadKeys := r.tty.takeBack(r.child.pid)
+	r.end.Keys = hadKeys && (r.end.Signal == syscall.SIGINT || r.end.Signal == syscall.SIGQUIT)
 	e := solehold.Event{Kind: journal.ChildExited, PID: r.child.pid, Name: solehold.CommandLine(r.c.Command), Detail: r.end.String()}
 	if r.end.Signal != 0 {
 		e.Signal = SignalName(r.end.Signal)
 	} else {
 		e.Status = &r.end.Code
 	}
-	if left := r.tree.names(); left != "" {
+	if left := r.left(); left != "" {
 		e.Detail += "; left behind and stopped: " + left
-		r.c.Say("the command has ended (%s); stopping what it left behind: %s", r.end, left)
-		r.stopRest()
+		if !r.stopping { // else they are on their way
+			r.c.Say("the command has ended (%s); stopping what it left behind: %s", r.end, left)
+		}
 	}
 	r.log(e)
+}
+
+// left names what the command left behind. Mostly there is nothing, and then no
+// other process is looked at.
+func (r *runner) left() string {
+	if r.tree.empty() {
+		return ""
+	}
+	return r.tree.names()
 }
 
 // signal passes one on. Those that ask to end begin the stop of the whole tree.
 func (r *runner) signal(s syscall.Signal) {
 	switch {
+	case r.end != nil:
+		// The command is gone, its pid may be another's, and what is left was
+		// asked to end already.
 	case s == syscall.SIGTERM:
 		r.stop(r.c.StopSignal)
 	case isStop(s):
 		r.stop(s)
 	case s == syscall.SIGCONT:
-		r.tty.continued(r.child.pid)
+		r.continued()
 	case s == syscall.SIGTSTP:
 		r.child.signalGroup(s)
+		if r.tty == nil && !orphanedGroup(r.tree.proc) {
+			suspend(os.Getpid())
+		}
 	default:
 		r.child.signal(s)
 	}
@@ -283,15 +247,20 @@ func (r *runner) signal(s syscall.Signal) {
 // follows, since a stopped process would not hear the request.
 func (r *runner) stop(sig syscall.Signal) {
 	if r.end != nil {
-		return // what is left was asked already
+		return // as in signal
 	}
 	r.child.signalGroup(sig)
 	r.child.signalGroup(syscall.SIGCONT)
 	r.setDeadline()
 }
 
-// stopRest asks what the command left behind, wherever it has hidden.
+// stopRest asks what the command left behind, wherever it has hidden. Once: what
+// a listing misses, because it forks just then, is met by kill.
 func (r *runner) stopRest() {
+	if r.rested {
+		return
+	}
+	r.rested = true
 	r.tree.signal(syscall.SIGTERM)
 	r.tree.signal(syscall.SIGCONT)
 	r.setDeadline()
@@ -306,12 +275,13 @@ func (r *runner) setDeadline() {
 // kill ends the whole tree, again and again until it is empty.
 func (r *runner) kill() {
 	if !r.killing {
-		r.killing = true
+		r.killing, r.again = true, sweepAgain
 		r.c.Say("still running after %s, killing: %s", r.c.Grace, r.tree.names())
 		r.log(solehold.Event{Kind: journal.Forced, PID: r.child.pid, Detail: "killed after " + r.c.Grace.String() + ": " + r.tree.names()})
 	}
 	r.tree.kill()
-	r.deadline = time.After(sweepAgain)
+	r.deadline = time.After(r.again)
+	r.again = min(2*r.again, sweepMost)
 }
 
 // finish gives the directory back, now that nobody works in it any more.
@@ -326,19 +296,4 @@ func (r *runner) finish() (End, error) {
 	}
 	r.end.Lost = r.lost
 	return *r.end, nil
-}
-
-// isStop tells the signals that mean the end.
-func isStop(s os.Signal) bool {
-	return s == syscall.SIGTERM || s == syscall.SIGINT
-}
-
-// forwarded lists what is passed on. SIGURG is not there: Go's runtime sends it
-// to itself all the time. SIGXFSZ is caught so that a file size limit is an
-// error that can be told.
-func forwarded() []os.Signal {
-	return []os.Signal{
-		syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGUSR1, syscall.SIGUSR2,
-		syscall.SIGALRM, syscall.SIGCONT, syscall.SIGTSTP, syscall.SIGWINCH, syscall.SIGVTALRM, syscall.SIGIO, syscall.SIGPWR,
-	}
 }

@@ -71,6 +71,9 @@ type End struct {
 	Signal syscall.Signal
 	// Core says that a core was dumped.
 	Core bool
+	// Keys says that the signal came while the command had the terminal, as from
+	// the interrupt or quit key: others in front of that terminal expect it too.
+	Keys bool
 	// Lost says that the lock was lost, and the command stopped because of it.
 	Lost error
 }
@@ -118,5 +121,20 @@ type OrphanError struct {
 
 // Error names the process and the way out.
 func (e *OrphanError) Error() string {
-	return fmt.Sprintf("%s: %s of an earlier run still works there without the lock; stop it, or run with --orphans=stop", e.Dir, e.Owner)
+	next := "stop it, or run with --orphans=stop"
+	if !e.Owner.Proven {
+		next = "that it does cannot be proven by this user, so look at it and stop it yourself"
+	}
+	return fmt.Sprintf("%s: what an earlier run left still works there without the lock: %s; %s", e.Dir, e.Owner, next)
+}
+
+// SignalError says that a signal ended the wait for the lock.
+type SignalError struct {
+	// Signal is the one that came.
+	Signal syscall.Signal
+}
+
+// Error names the signal.
+func (e *SignalError) Error() string {
+	return "stopped by " + SignalName(e.Signal) + " before the command was started"
 }

@@ -1,9 +1,12 @@
 package supervise
 
 import (
+	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 
+	"github.com/solehold/solehold/internal/procfs"
 	"golang.org/x/sys/unix"
 )
 
@@ -37,38 +40,89 @@ func (t *terminal) foreground() bool {
 }
 
 // give makes a group the one that the keys reach. The kernel would stop us for
-// that from the background, were SIGTTOU not ignored for the moment.
+// that from the background, were SIGTTOU not ignored from now on.
 func (t *terminal) give(group int) {
 	signal.Ignore(syscall.SIGTTOU)
 	unix.IoctlSetPointerInt(t.fd, unix.TIOCSPGRP, group)
-	signal.Reset(syscall.SIGTTOU)
 }
 
-// stopped follows the command when it was stopped: we take the terminal back
-// and stop too, so that the shell sees its job stopped.
-func (t *terminal) stopped(child int) {
-	if t == nil {
-		return
-	}
-	t.takeBack(child)
-	syscall.Kill(syscall.Getpid(), syscall.SIGSTOP)
-}
-
-// continued resumes the command, with the terminal if the shell gave it to us.
-func (t *terminal) continued(child int) {
+// resume continues the command, with the terminal if the shell gave it to us.
+func (t *terminal) resume(child int) {
 	if t.foreground() {
 		t.give(child)
 	}
 	syscall.Kill(-child, syscall.SIGCONT)
 }
 
-// takeBack makes our own group the foreground again where the child's is it: a
-// run in the background must not take the terminal from the shell.
-func (t *terminal) takeBack(child int) {
+// takeBack makes our own group the foreground again where the child's is it, and
+// reports that: a run in the background must not take the terminal from the shell.
+func (t *terminal) takeBack(child int) bool {
 	if t == nil {
+		return false
+	}
+	group, err := unix.IoctlGetInt(t.fd, unix.TIOCGPGRP)
+	if err != nil || group != child {
+		return false
+	}
+	t.give(t.own)
+	return true
+}
+
+// stopped follows the command when the terminal stopped it, or it stopped itself
+// while it had the terminal: we take that back and stop too, so that the shell
+// sees its job stopped. One that somebody else stopped he will continue.
+func (r *runner) stopped(sig syscall.Signal) {
+	had := r.tty.takeBack(r.child.pid)
+	reads := sig == syscall.SIGTTIN || sig == syscall.SIGTTOU
+	switch {
+	case r.tty == nil, !had && !reads && sig != syscall.SIGTSTP:
 		return
+	case reads && r.tty.foreground():
+		// A shell that brings a running job to the front gives it the terminal
+		// and no signal; it is the command's as soon as that asks.
+		r.continued()
+	case orphanedGroup(r.tree.proc):
+		// Nobody could continue us. The kernel does not let ^Z stop a program
+		// in this place, so neither do we; one that waits for the terminal
+		// would only stop again.
+		if !reads {
+			r.continued()
+		}
+	case had:
+		suspend(0) // and the rest of a pipeline, the script, as the key would have without us
+	default:
+		suspend(os.Getpid())
 	}
-	if group, err := unix.IoctlGetInt(t.fd, unix.TIOCGPGRP); err == nil && group == child {
-		t.give(t.own)
+}
+
+// suspend stops this process, or its group. What is sent to all must not come
+// back here as a signal to pass on.
+func suspend(who int) {
+	signal.Ignore(syscall.SIGTSTP) // until continued
+	syscall.Kill(who, syscall.SIGTSTP)
+	syscall.Kill(os.Getpid(), syscall.SIGSTOP)
+}
+
+// continued resumes the command after SIGCONT.
+func (r *runner) continued() {
+	signal.Notify(r.signals, syscall.SIGTSTP) // see suspend
+	r.tty.resume(r.child.pid)
+}
+
+// orphanedGroup reports whether no shell watches this process group: none of its
+// members has a parent in the same session outside of it (setpgid(2)).
+func orphanedGroup(proc procfs.FS) bool {
+	self, err := proc.Stat(0)
+	if err != nil {
+		return true
 	}
+	pids, _ := proc.Pids()
+	return !slices.ContainsFunc(pids, func(pid int) bool {
+		st, err := proc.Stat(pid)
+		if err != nil || st.PGID != self.PGID {
+			return false
+		}
+		parent, err := proc.Stat(st.PPID)
+		return err == nil && parent.SID == self.SID && parent.PGID != self.PGID
+	})
 }

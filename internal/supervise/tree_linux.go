@@ -17,51 +17,68 @@ import (
 // is their subreaper: whatever they do, fork twice or open a session of their
 // own, they stay its descendants.
 type tree struct {
-	proc      procfs.FS
-	self      int
-	strangers []procid.ID // children that were there before the command
-	cgroup    *cgroup
+	proc   procfs.FS
+	self   int
+	blind  bool // proc is that of another pid namespace: its numbers mean others
+	cgroup *cgroup
+
+	// strangers were below this process before the command, as those are that a
+	// script started before it became us. What they start later is found through
+	// them; what outlives them unseen counts as the command's.
+	strangers map[int]uint64 // pid, start
 }
 
 func newTree(proc procfs.FS) *tree {
-	t := &tree{proc: proc, self: os.Getpid()}
+	t := &tree{proc: proc, self: os.Getpid(), strangers: map[int]uint64{}}
 	unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-	children, _ := proc.Children(0)
-	for _, pid := range children {
-		if id, err := procid.Of(proc, pid); err == nil {
-			t.strangers = append(t.strangers, id)
-		}
+	st, err := proc.Stat(0)
+	if t.blind = err != nil || st.PID != t.self; t.blind {
+		return t
+	}
+	if childless() {
+		return t // as nearly always: without a look at every process
+	}
+	for _, st := range t.members() {
+		t.strangers[st.PID] = st.StartTicks
 	}
 	return t
 }
 
 // empty reports whether nothing is left. As long as a descendant lives, this
-// process has a child.
+// process has a child, dead or alive, until it reaps that: so the question is
+// answered exactly, while a listing of descendants can miss one that moves.
 func (t *tree) empty() bool {
-	if len(t.strangers) > 0 {
-		return len(t.members()) == 0
+	if len(t.strangers) == 0 {
+		return childless()
 	}
-	err := unix.Waitid(unix.P_ALL, 0, nil, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil)
-	return err == unix.ECHILD
+	children, err := t.proc.Children(0)
+	return err == nil && !slices.ContainsFunc(children, func(pid int) bool {
+		st, err := t.proc.Stat(pid)
+		return err != nil || !t.stranger(st)
+	})
 }
+
+// childless asks the kernel whether this process has a child, dead or alive.
+func childless() bool {
+	return unix.Waitid(unix.P_ALL, 0, nil, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil) == unix.ECHILD
+}
+
+// reaped forgets a stranger that has ended.
+func (t *tree) reaped(pid int) { delete(t.strangers, pid) }
 
 // members lists the living descendants, those of strangers left out.
 func (t *tree) members() []procfs.Stat {
-	pids, err := t.proc.Pids()
-	if err != nil {
+	const most = 1 << 16
+	if t.blind {
 		return nil
 	}
-	below := map[int][]procfs.Stat{}
-	for _, pid := range pids {
-		if st, err := t.proc.Stat(pid); err == nil {
-			below[st.PPID] = append(below[st.PPID], st)
-		}
-	}
+	below := t.families()
 	var found []procfs.Stat
 	queue := []int{t.self}
-	for len(queue) > 0 && len(found) < 1<<16 {
+	for len(queue) > 0 && len(found) < most {
 		for _, st := range below[queue[0]] {
 			if t.stranger(st) {
+				t.adopt(st.PID, below)
 				continue
 			}
 			queue = append(queue, st.PID)
@@ -74,10 +91,40 @@ func (t *tree) members() []procfs.Stat {
 	return found
 }
 
+// families lists all processes by their parent.
+func (t *tree) families() map[int][]procfs.Stat {
+	below := map[int][]procfs.Stat{}
+	pids, err := t.proc.Pids()
+	if err != nil {
+		return below
+	}
+	for _, pid := range pids {
+		if st, err := t.proc.Stat(pid); err == nil {
+			below[st.PPID] = append(below[st.PPID], st)
+		}
+	}
+	return below
+}
+
+// adopt makes what is below a stranger strangers too: they come to us when it ends.
+func (t *tree) adopt(stranger int, below map[int][]procfs.Stat) {
+	met := map[int]bool{stranger: true}
+	queue := []int{stranger}
+	for len(queue) > 0 {
+		for _, st := range below[queue[0]] {
+			if !met[st.PID] {
+				met[st.PID] = true
+				t.strangers[st.PID] = st.StartTicks
+				queue = append(queue, st.PID)
+			}
+		}
+		queue = queue[1:]
+	}
+}
+
 func (t *tree) stranger(st procfs.Stat) bool {
-	return slices.ContainsFunc(t.strangers, func(id procid.ID) bool {
-		return id.PID == st.PID && id.StartTicks == st.StartTicks
-	})
+	start, ok := t.strangers[st.PID]
+	return ok && start == st.StartTicks
 }
 
 // names lists the members for people, a few of them.
@@ -101,6 +148,9 @@ func (t *tree) names() string {
 // signal reaches every member, each through a descriptor that is proven to be
 // that process.
 func (t *tree) signal(sig syscall.Signal) {
+	if t.blind && t.self == 1 {
+		syscall.Kill(-1, sig) // all that pid 1 can see is below it
+	}
 	for _, m := range t.members() {
 		h, err := open(t.proc, m.PID, m.StartTicks)
 		if err != nil {
@@ -122,13 +172,16 @@ func open(proc procfs.FS, pid int, start uint64) (*procid.Handle, error) {
 }
 
 // kill ends every member. Without a cgroup they are stopped first, so that none
-// can fork away while the others are killed.
+// can fork away while the others are killed; the rounds are bounded, since the
+// caller comes again.
 func (t *tree) kill() {
+	const rounds = 20
 	if t.cgroup.kill() {
 		t.signal(syscall.SIGKILL) // what left the group
 		return
 	}
-	for before := -1; ; {
+	before := -1
+	for range rounds {
 		now := len(t.members())
 		if now == before || now == 0 {
 			break

@@ -1,0 +1,47 @@
+package supervise
+
+import (
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/solehold/solehold/internal/procfs"
+	"golang.org/x/sys/unix"
+)
+
+// slimAfter spares commands that end at once the work of slim.
+const slimAfter = time.Second
+
+// slim gives back what only the start needed. A wrapper waits for months beside
+// its service: the heap that the flags and the record took, and the pages of
+// code that ran once, are not worth keeping. Code that is needed again is read
+// back from the page cache.
+func slim(proc procfs.FS) {
+	debug.FreeOSMemory()
+	exe, err := proc.Exe(0)
+	if err != nil {
+		return
+	}
+	maps, err := proc.Text(0, "maps")
+	if err != nil {
+		return
+	}
+	for line := range strings.Lines(maps) {
+		f := strings.Fields(line)
+		if len(f) == 6 && f[5] == exe && f[1][1] == '-' { // read-only: nothing of ours is in it
+			forget(f[0])
+		}
+	}
+}
+
+// forget drops the pages of a range "start-end" of a file that is mapped
+// read-only. What the kernel refuses stays as it is.
+func forget(span string) {
+	from, to, _ := strings.Cut(span, "-")
+	start, startErr := strconv.ParseUint(from, 16, 64)
+	end, endErr := strconv.ParseUint(to, 16, 64)
+	if startErr == nil && endErr == nil && start < end {
+		unix.Syscall(unix.SYS_MADVISE, uintptr(start), uintptr(end-start), unix.MADV_DONTNEED)
+	}
+}
