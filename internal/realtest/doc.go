@@ -1,0 +1,5 @@
+// Package realtest holds tests of `solehold run` with programs from elsewhere: a
+// database server, a cache and a monitor, as Debian ships them. They show what
+// no test program of ours can: that what people run keeps the lock's
+// descriptors, ends when it is asked to, and starts at once after a crash.
+package realtest
