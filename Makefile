@@ -45,11 +45,11 @@ cross:
 	@set -e; for p in $(PLATFORMS); do \
 		echo "$(GO) vet for $$p"; \
 		export GOOS=$${p%/*} GOARCH=$${p#*/} CGO_ENABLED=0; \
-		pkgs=$$($(GO) list $(PKGS)); \
+		pkgs=$$($(GO) list -e $(PKGS)); \
 		if [ $$GOOS = wasip1 ]; then \
 			pkgs=$$(printf '%s\n' $$pkgs | grep -Ev '$(NOT_WASM)'); \
 			$(GO) build -o /dev/null $$pkgs; \
-			pkgs=$$($(GO) list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' $$pkgs | grep -v /testscript | cut -d' ' -f1); \
+			pkgs=$$($(GO) list -e -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' $$pkgs | grep -v /testscript | cut -d' ' -f1); \
 		fi; \
 		$(GO) vet $$pkgs; \
 	done
