@@ -306,7 +306,7 @@ func TestBelowWrapper(t *testing.T) {
 	}
 	defer lock.Release()
 	below := kb(dir)
-	below.Env = append(os.Environ(), "SOLEHOLD_TOKEN="+strconv.FormatUint(lock.Token(), 10))
+	below.Env = append(os.Environ(), solehold.DirVar+"="+lock.Dir(), solehold.TokenVar+"="+strconv.FormatUint(lock.Token(), 10))
 	s := start(t, below)
 	if s.token(t) != lock.Token() {
 		t.Errorf("it has token %d, the wrapper %d", s.token(t), lock.Token())
