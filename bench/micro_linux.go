@@ -20,6 +20,9 @@ func (b *bench) uncontended(sync bool) error {
 	if sync {
 		prefix, name = "sync/", peers.SoleholdSync
 	}
+	if !b.wantsAny(prefix) && !b.wants(prefix+"direct") {
+		return nil
+	}
 	ours, dir, err := b.open(name, prefix+"ours")
 	if err != nil {
 		return err

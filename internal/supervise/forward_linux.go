@@ -19,25 +19,29 @@ const (
 // script's background job that ^C must not reach.
 func (r *runner) listen() {
 	signal.Notify(r.children, syscall.SIGCHLD)
-	all := slices.DeleteFunc(forwarded(), signal.Ignored)
-	signal.Notify(r.signals, all...)
+	r.forward(syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGUSR1, syscall.SIGUSR2)
 	// Caught so that a reader of our messages who leaves, or a file that may not
 	// grow, is an error of one write and not the end of the wrapper. Nobody
 	// reads these; a command gets them itself.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE, syscall.SIGXFSZ)
 }
 
-// forwarded lists what is passed on. SIGURG is not there: Go's runtime sends it
-// to itself all the time. SIGTSTP and SIGCONT join once there is a command.
-func forwarded() []os.Signal {
-	all := []os.Signal{
-		syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGUSR1, syscall.SIGUSR2,
-		syscall.SIGALRM, syscall.SIGWINCH, syscall.SIGVTALRM, syscall.SIGIO, syscall.SIGPWR,
-	}
+// listenToAll catches the others once there is a command to pass them on to:
+// SIGTSTP and SIGCONT, since until then ^Z stops us as any program, and those
+// that hardly anybody sends, since each costs the runtime a hand-over between
+// threads that a start need not wait for. SIGURG is not there: Go's runtime
+// sends it to itself all the time.
+func (r *runner) listenToAll() {
+	r.forward(syscall.SIGTSTP, syscall.SIGCONT, syscall.SIGALRM, syscall.SIGWINCH, syscall.SIGVTALRM, syscall.SIGIO, syscall.SIGPWR)
 	for s := firstRealTime; s <= lastRealTime; s++ {
-		all = append(all, syscall.Signal(s))
+		r.forward(syscall.Signal(s))
 	}
-	return all
+}
+
+func (r *runner) forward(signals ...os.Signal) {
+	if heard := slices.DeleteFunc(signals, signal.Ignored); len(heard) > 0 { // none would mean all
+		signal.Notify(r.signals, heard...)
+	}
 }
 
 // isStop tells the signals that mean the end.
