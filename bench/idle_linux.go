@@ -58,7 +58,7 @@ func (b *bench) idle() error {
 }
 
 // wakeups returns the voluntary context switches of processes a second, after
-// they had a second to settle.
+// they had time to settle.
 func (b *bench) wakeups(pids []int) ([]float64, error) {
 	length := 3 * time.Second
 	if b.quick {
