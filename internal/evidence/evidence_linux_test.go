@@ -156,6 +156,10 @@ func TestGoroutineDump(t *testing.T) {
 
 func TestEverythingIsThere(t *testing.T) {
 	cmd := start(t, "sh", "-c", "echo ready; exec sleep 600")
+	until(t, "it is sleep", func() bool {
+		command, err := procfs.Default().Cmdline(cmd.Process.Pid)
+		return err == nil && len(command) > 0 && command[0] == "sleep"
+	})
 	state := root(t)
 	in := take(t, state, evidence.Request{
 		Subject: "/srv/kb", Token: 42, Reason: "because", PIDs: []int{cmd.Process.Pid, os.Getpid()},

@@ -112,15 +112,18 @@ func TestWholeTreeIsGoneBeforeRelease(t *testing.T) {
 	})
 }
 
-// leader is the command's first process.
+// leader is the command's first process. It may speak before the wrapper has
+// written it down.
 func leader(r *running) int {
 	r.t.Helper()
-	st, err := solehold.Inspect(r.t.Context(), r.cmd.Dir+"/data", nil)
-	must(r.t, err)
-	if st.Record.Child == 0 {
-		r.t.Fatalf("no child in the record: %+v", st.Record)
-	}
-	return st.Record.Child
+	child := 0
+	eventually(r.t, "the child is in the record", func() bool {
+		st, err := solehold.Inspect(r.t.Context(), r.cmd.Dir+"/data", nil)
+		must(r.t, err)
+		child = st.Record.Child
+		return child != 0
+	})
+	return child
 }
 
 func self(t *testing.T) string {
