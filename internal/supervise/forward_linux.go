@@ -26,11 +26,10 @@ func (r *runner) listen() {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE, syscall.SIGXFSZ)
 }
 
-// listenToAll catches the others once there is a command to pass them on to:
-// SIGTSTP and SIGCONT, since until then ^Z stops us as any program, and those
-// that hardly anybody sends, since each costs the runtime a hand-over between
-// threads that a start need not wait for. SIGURG is not there: Go's runtime
-// sends it to itself all the time.
+// listenToAll catches the others, too, just before there is a command to pass
+// them on to: until then ^Z stops us as any program. A refused start does without,
+// since each signal costs the runtime a hand-over between threads. SIGURG is not
+// there: Go's runtime sends it to itself all the time.
 func (r *runner) listenToAll() {
 	r.forward(syscall.SIGTSTP, syscall.SIGCONT, syscall.SIGALRM, syscall.SIGWINCH, syscall.SIGVTALRM, syscall.SIGIO, syscall.SIGPWR)
 	for s := firstRealTime; s <= lastRealTime; s++ {

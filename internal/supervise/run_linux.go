@@ -39,10 +39,10 @@ func Run(ctx context.Context, c Config) (End, error) {
 	if err := r.acquire(ctx); err != nil {
 		return End{}, err
 	}
+	r.listenToAll()
 	if err := r.start(inherited); err != nil {
 		return End{}, errors.Join(err, r.lock.Release())
 	}
-	r.listenToAll()
 	later := time.AfterFunc(slimAfter, func() { slim(r.tree.proc) })
 	defer later.Stop()
 	r.loop()
