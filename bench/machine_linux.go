@@ -37,7 +37,7 @@ func cpu() string {
 	return runtime.GOARCH
 }
 
-// targets are those of the design, section 10, that this benchmark measures.
+// targets are what the project wants of itself, as far as this benchmark measures it.
 func targets() []report.Target {
 	const kib, ms = 1024, 1e6
 	return []report.Target{

@@ -21,7 +21,7 @@ func (r *Report) WriteText(w io.Writer) error {
 			fmt.Fprintln(b, "  ("+n+")")
 		}
 	}
-	fmt.Fprintln(b, "\nTargets of the design (docs: section 10)")
+	fmt.Fprintln(b, "\nTargets")
 	for _, t := range r.Targets {
 		fmt.Fprintln(b, t.line())
 	}
