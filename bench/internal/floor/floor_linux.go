@@ -125,8 +125,8 @@ func (f *Floor) take() error {
 	return errors.Join(
 		f.control(f.files.lock, unix.F_OFD_SETLK, unix.F_WRLCK),
 		f.control(f.files.dir, unix.F_OFD_SETLK, unix.F_RDLCK),
-		unix.Fstatat(f.files.dir, ".solehold/lock", &st, unix.AT_SYMLINK_NOFOLLOW),
 		f.control(f.files.dir, unix.F_OFD_GETLK, unix.F_WRLCK),
+		unix.Fstatat(f.files.dir, ".solehold/lock", &st, unix.AT_SYMLINK_NOFOLLOW),
 	)
 }
 
