@@ -27,6 +27,7 @@ build: ; $(if $(wildcard cmd/*/*.go),CGO_ENABLED=0 $(GO) build -trimpath $(STAMP
 
 test: deps lint build
 	$(GO) test $(TESTFLAGS) $(PKGS)
+	cd bench && $(GO) vet ./... && $(GO) test $(TESTFLAGS) ./...
 	@if [ "$(RACE)" = 1 ]; then $(MAKE) --no-print-directory race; else echo "race tests skipped: needs a C compiler; get it: apt-get install gcc libc6-dev"; fi
 
 deps: ; @scripts/deps.sh
