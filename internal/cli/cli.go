@@ -46,11 +46,11 @@ type app struct {
 
 // Run runs one command line and returns the exit code.
 func Run(ctx context.Context, env Env, args []string) int {
-	if code, ran := companion(env, args); ran {
-		return code
-	}
 	a := &app{env: env}
 	root := a.root()
+	if code, ran := companion(env, root, args); ran {
+		return code
+	}
 	root.SetArgs(args)
 	root.SetIn(env.Stdin)
 	root.SetOut(env.Stdout)

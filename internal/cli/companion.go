@@ -7,13 +7,15 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"github.com/spf13/cobra"
 )
 
 // companion runs solehold-VERB for a verb that is not built in: the parts with
 // heavy dependencies are programs of their own. It looks beside this program
 // first, then on PATH. ran is false where the verb is ours, or nobody's.
-func companion(env Env, args []string) (code int, ran bool) {
-	if len(args) == 0 || strings.HasPrefix(args[0], "-") || strings.ContainsAny(args[0], "/\\.") || builtIn(args[0]) {
+func companion(env Env, root *cobra.Command, args []string) (code int, ran bool) {
+	if len(args) == 0 || strings.HasPrefix(args[0], "-") || strings.ContainsAny(args[0], "/\\.") || builtIn(root, args[0]) {
 		return 0, false
 	}
 	path, ok := findCompanion("solehold-" + args[0])
@@ -25,8 +27,8 @@ func companion(env Env, args []string) (code int, ran bool) {
 	return exitCreate, true
 }
 
-func builtIn(verb string) bool {
-	for _, c := range Root().Commands() {
+func builtIn(root *cobra.Command, verb string) bool {
+	for _, c := range root.Commands() {
 		if c.Name() == verb || c.HasAlias(verb) {
 			return true
 		}

@@ -80,16 +80,6 @@ func (d *Dir) Gone() bool {
 	return unix.Fstat(d.fd, &st) == nil && st.Nlink == 0
 }
 
-// Again opens the same directory anew: another description of it, for questions
-// about the locks that d itself carries.
-func (d *Dir) Again() (*Dir, error) {
-	fd, err := openAt(d.fd, ".", unix.O_RDONLY|unix.O_DIRECTORY)
-	if err != nil {
-		return nil, &fs.PathError{Op: "open", Path: d.path, Err: err}
-	}
-	return &Dir{fd: fd, path: d.path, stat: d.stat}, nil
-}
-
 // Check refuses a directory in which anybody could plant or replace files.
 func (d *Dir) Check() error {
 	if d.stat.Mode&0o002 != 0 {

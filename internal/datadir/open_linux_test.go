@@ -105,22 +105,6 @@ func TestMovedAndGone(t *testing.T) {
 	failed(t, err, unix.ENOENT, dir+"/.solehold")
 }
 
-// Again gives another open file description: a lock of the first is seen by it.
-func TestAgain(t *testing.T) {
-	t.Parallel()
-	d := open(t, place(t))
-	must(t, unix.Flock(int(d.FD()), unix.LOCK_EX))
-	again, err := d.Again()
-	must(t, err)
-	defer again.Close()
-	if again.Key() != d.Key() || again.FD() == d.FD() || again.Path() != d.Path() || again.UID() != os.Geteuid() {
-		t.Errorf("got %+v, want %+v", again, d)
-	}
-	if err := unix.Flock(int(again.FD()), unix.LOCK_EX|unix.LOCK_NB); err != unix.EWOULDBLOCK {
-		t.Errorf("the lock is shared: %v", err)
-	}
-}
-
 // TestOpenErrors is case C41: the errno is kept, and the path.
 func TestOpenErrors(t *testing.T) {
 	t.Parallel()
@@ -230,8 +214,6 @@ func TestNoDescriptorsLeft(t *testing.T) {
 	_, err = d.OpenState(true)
 	failed(t, err, unix.EMFILE, s.Path())
 	_, err = d.OpenStateAt(dir)
-	failed(t, err, unix.EMFILE, dir)
-	_, err = d.Again()
 	failed(t, err, unix.EMFILE, dir)
 	_, err = s.OpenLock(true)
 	failed(t, err, unix.EMFILE, s.Path()+"/lock")

@@ -138,9 +138,6 @@ func (s *State) FD() uintptr { return uintptr(s.fd) }
 // Path returns the state directory's path for messages.
 func (s *State) Path() string { return s.path }
 
-// Away reports whether the state directory lies outside the data directory.
-func (s *State) Away() bool { return s.away }
-
 // OpenLock opens the lock file for writing; with create a missing one is made,
 // never an existing one truncated.
 func (s *State) OpenLock(create bool) (File, error) {

@@ -25,7 +25,7 @@ func TestState(t *testing.T) {
 		t.Errorf("a question made %v, %v", entries, err)
 	}
 	s := state(t, d)
-	if s.Path() != dir+"/.solehold" || s.Away() || s.FD() == 0 {
+	if s.Path() != dir+"/.solehold" || s.FD() == 0 {
 		t.Errorf("got %+v", s)
 	}
 	_, err = s.OpenLock(false)
@@ -215,7 +215,7 @@ func TestStateElsewhere(t *testing.T) {
 		s, err := d.OpenStateAt(path)
 		must(t, err)
 		defer s.Close()
-		if !s.Away() || s.Path() != filepath.Clean(path) {
+		if s.Path() != filepath.Clean(path) {
 			t.Errorf("got %+v", s)
 		}
 		f := lock(t, s)
