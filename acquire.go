@@ -18,6 +18,9 @@ const (
 	TokenVar = "SOLEHOLD_TOKEN"
 	DirVar   = "SOLEHOLD_DIR"
 	NameVar  = "SOLEHOLD_NAME"
+	// NotifyVar names the socket by which a guarded program below `solehold run`
+	// tells that it is ready.
+	NotifyVar = "SOLEHOLD_NOTIFY"
 )
 
 // Acquire takes the data directory dir for this process, or says who has it.

@@ -262,10 +262,13 @@ func (k *core) timely(op string, work func() error) error {
 	return err
 }
 
-func (k *core) setReady() error {
+func (k *core) setReady(how string) error {
+	if k.joined && tellWrapper("READY=1") == nil {
+		return nil // the record is the wrapper's, and it logs the event
+	}
 	return k.timely("write that it is ready", func() error {
 		err := k.update(func(r *record.Record) { r.State = record.Ready })
-		return errors.Join(err, k.log(Event{Kind: journal.Ready}))
+		return errors.Join(err, k.log(Event{Kind: journal.Ready, Detail: how}))
 	})
 }
 

@@ -22,7 +22,7 @@ func (c *core) dirPath() string        { return "" }
 func (c *core) filesystem() Filesystem { return Filesystem{} }
 func (c *core) abandon() error         { return errors.ErrUnsupported }
 func (c *core) release() error         { return errors.ErrUnsupported }
-func (c *core) setReady() error        { return errors.ErrUnsupported }
+func (c *core) setReady(string) error  { return errors.ErrUnsupported }
 func (c *core) setChild(*Child) error  { return errors.ErrUnsupported }
 func (c *core) share() []uintptr       { return nil }
 func (c *core) become([]string) error  { return errors.ErrUnsupported }

@@ -10,6 +10,7 @@ import (
 	"github.com/solehold/solehold/internal/oslock"
 	"github.com/solehold/solehold/internal/procfs"
 	"github.com/solehold/solehold/internal/record"
+	"github.com/solehold/solehold/internal/sdnotify"
 )
 
 // join lets a guarded program run under `solehold run`: the wrapper has the
@@ -88,4 +89,18 @@ func leadsTo(pid, fd int, keys ...datadir.Key) bool {
 	}
 	key, err := datadir.KeyOf("/proc/" + who + "/fd/" + strconv.Itoa(fd))
 	return err == nil && slices.Contains(keys, key)
+}
+
+// tellWrapper speaks to the `solehold run` above, if that listens.
+func tellWrapper(line string) error {
+	name := os.Getenv(NotifyVar)
+	if name == "" {
+		return os.ErrNotExist
+	}
+	u, err := sdnotify.Dial(name)
+	if err != nil {
+		return err
+	}
+	defer u.Close()
+	return u.Say(line)
 }

@@ -81,8 +81,12 @@ func (l *Lock) Abandon() error {
 	return l.core.abandon()
 }
 
-// Ready writes down that the service answers.
-func (l *Lock) Ready() error { return l.core.setReady() }
+// Ready writes down that the service answers. Below `solehold run` the wrapper is
+// told, which does that and tells the service manager.
+func (l *Lock) Ready() error { return l.core.setReady("") }
+
+// ReadyBy is Ready, and says in the history how that is known.
+func (l *Lock) ReadyBy(how string) error { return l.core.setReady(how) }
 
 // Child is a process that a holder runs in its place.
 type Child struct {

@@ -50,7 +50,7 @@ func leaves() []layer {
 }
 
 func library() []layer {
-	below := list("internal/oslock", "internal/record", "internal/procid", "internal/procfs", "internal/journal", "internal/datadir", "cluster")
+	below := list("internal/oslock", "internal/record", "internal/procid", "internal/procfs", "internal/journal", "internal/datadir", "internal/sdnotify", "cluster")
 	return []layer{
 		{".", below, list(xsys), list(testscript), "a program that takes a lock gets the lock and nothing else: the write side never reads history"},
 		{"health", nil, list(xsys), nil, "a probe knows nothing of locks"},
@@ -79,7 +79,7 @@ func inner() []layer {
 		{"internal/evidence", list("internal/procfs", "internal/procid"), list(xsys), nil, "evidence is seen in /proc, not asked of a lock"},
 		{
 			"internal/supervise",
-			list(".", "health", "internal/policy", "internal/evidence", "internal/sdnotify", "internal/procfs", "internal/procid", "internal/record", "internal/journal"),
+			list(".", "health", "internal/policy", "internal/evidence", "internal/sdnotify", "internal/procfs", "internal/procid", "internal/record", "internal/journal", "internal/datadir"),
 			list(xsys), list(testscript), "the write side never imports the read side",
 		},
 		{

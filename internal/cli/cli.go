@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/solehold/solehold"
+	"github.com/solehold/solehold/internal/supervise"
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 )
@@ -47,6 +48,9 @@ type app struct {
 // Run runs one command line and returns the exit code.
 func Run(ctx context.Context, env Env, args []string) int {
 	a := &app{env: env}
+	if len(args) > 0 && args[0] == supervise.AdoptVerb {
+		return a.fail(supervise.Adopt(args[1:]))
+	}
 	root := a.root()
 	if code, ran := companion(env, root, args); ran {
 		return code

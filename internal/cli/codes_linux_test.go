@@ -28,6 +28,9 @@ func runEnds() map[int]reached {
 		64: func(t *testing.T) int {
 			return program(t, "solehold", "run", dataDir(t), "--", "./no-such-command").code
 		},
+		69: func(t *testing.T) int {
+			return program(t, "solehold", "run", "--restart", "always", "--restart-max", "1", "--restart-delay", "0", dataDir(t), "--", "false").code
+		},
 		73: func(t *testing.T) int { return runCode(t, filepath.Join(dataDir(t), "missing")) },
 		74: func(t *testing.T) int {
 			needFilter(t)

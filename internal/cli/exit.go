@@ -21,6 +21,7 @@ type exitCode struct {
 
 const (
 	exitUsage      = 64
+	exitGaveUp     = 69
 	exitCreate     = 73
 	exitLockIO     = 74
 	exitLost       = 76
@@ -32,6 +33,7 @@ func runCodes() []exitCode {
 	return []exitCode{
 		{0, "the directory already has its owner (--held-exit changes this code)"},
 		{exitUsage, "the command line is wrong, or there is no such command"},
+		{exitGaveUp, "gave up: the command failed too often"},
 		{exitCreate, "something cannot be opened or made: missing, full, read-only"},
 		{exitLockIO, "the file system refused the lock, or did not answer"},
 		{exitLost, "the lock was lost and the command stopped"},
@@ -89,11 +91,14 @@ func codeOf(err error) int {
 	var command *supervise.CommandError
 	var orphan *supervise.OrphanError
 	var signal *supervise.SignalError
+	var givenUp *supervise.GivenUpError
 	switch {
 	case errors.As(err, &use), errors.As(err, &command):
 		return exitUsage
 	case errors.As(err, &orphan):
 		return exitRefused
+	case errors.As(err, &givenUp):
+		return exitGaveUp
 	case errors.As(err, &signal):
 		return 128 + int(signal.Signal)
 	case errors.Is(err, errFiles):
@@ -109,6 +114,7 @@ func nextStep(err error) string {
 	var use *usageError
 	var op *solehold.OpError
 	var command *supervise.CommandError
+	var givenUp *supervise.GivenUpError
 	switch {
 	case errors.As(err, &use):
 		return use.hint
@@ -116,6 +122,8 @@ func nextStep(err error) string {
 		return commandStep(command)
 	case errors.Is(err, errFiles):
 		return filesStep
+	case errors.As(err, &givenUp):
+		return "see solehold history " + givenUp.Dir + "; when its cause is mended, start it from a terminal, or once with --retry"
 	case !errors.As(err, &op):
 		return ""
 	}

@@ -18,6 +18,8 @@ type runFlags struct {
 	hold, orphans                choice
 	stopSignal                   signalFlag
 	heldExit                     int
+
+	*healthFlags
 }
 
 func (a *app) runCommand() *cobra.Command {
@@ -25,7 +27,7 @@ func (a *app) runCommand() *cobra.Command {
 		grace: seconds(supervise.DefaultGrace), timeout: seconds(solehold.DefaultTimeout),
 		hold:       choice{string(supervise.HoldTree), []string{string(supervise.HoldTree), string(supervise.HoldNone)}},
 		orphans:    choice{string(supervise.OrphansRefuse), []string{string(supervise.OrphansRefuse), string(supervise.OrphansStop)}},
-		stopSignal: signalFlag{supervise.DefaultStopSignal},
+		stopSignal: signalFlag{supervise.DefaultStopSignal}, healthFlags: newHealthFlags(),
 	}
 	cmd := &cobra.Command{
 		Use:   "run DIR [flags] -- COMMAND [ARG...]",
@@ -43,7 +45,7 @@ the directory if this wrapper dies, and are stopped when the command ends.`,
   solehold run --state /var/lib/pg-lock /var/lib/pg -- postgres -D /var/lib/pg`,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.run(cmd, f, args) },
 	}
-	cmd.Long += codesHelp("the command's own code, or its death by the same signal", runCodes())
+	cmd.Long += healthHelp + codesHelp("the command's own code, or its death by the same signal", runCodes())
 	f.register(cmd)
 	return cmd
 }
@@ -63,6 +65,7 @@ func (f *runFlags) register(cmd *cobra.Command) {
 	fl.Var(&f.orphans, "orphans", "what to do about the command of a run whose wrapper was killed: refuse or stop")
 	fl.Var(&f.stopSignal, "stop-signal", "the signal that asks the command to end")
 	fl.Lookup("wait").DefValue = "" // its text says it
+	f.registerRun(fl)
 	fl.IntVar(&f.heldExit, "held-exit", 0, "exit code when the directory already has its owner; 75 fits supervisors")
 }
 
@@ -81,6 +84,9 @@ func (a *app) run(cmd *cobra.Command, f *runFlags, args []string) error {
 		return usage(cmd, "--grace must not be negative")
 	}
 	c := a.config(f, args)
+	if err := f.fill(&c, cmd.Flags()); err != nil {
+		return usage(cmd, "%v", err)
+	}
 	if f.exec {
 		return a.refused(located(cmd.Context(), c.Dir, &c.Options, supervise.Exec(cmd.Context(), c)), f)
 	}
@@ -90,6 +96,8 @@ func (a *app) run(cmd *cobra.Command, f *runFlags, args []string) error {
 		return a.refused(located(cmd.Context(), c.Dir, &c.Options, err), f)
 	case end.Lost != nil:
 		a.code = exitLost
+	case end.GaveUp:
+		a.code = exitGaveUp
 	default:
 		a.code = supervise.Mirror(end, f.asCode)
 	}

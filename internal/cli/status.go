@@ -135,6 +135,9 @@ func (a *app) printStatus(r diagnose.Report, now time.Time) {
 		ownerRows(row, r, now)
 	}
 	recordRow(row, r)
+	if p := r.Health; p != nil {
+		row("health", "%s; last probe %s ago (%s)", p.State, solehold.Age(now.Sub(p.Time)), answerText(p))
+	}
 	if r.Owner != nil && r.Refused > 0 {
 		starts := "starts"
 		if r.Refused == 1 {
@@ -256,6 +259,15 @@ func recordRow(row func(string, string, ...any), r diagnose.Report) {
 		}
 		row("record", "%s", text)
 	}
+}
+
+// answerText is an answer of the service with the time that it took.
+func answerText(p *journal.Pulse) string {
+	text := p.Verdict + ": " + p.Detail
+	if p.Verdict == "ok" || p.Verdict == "slow" {
+		text = fmt.Sprintf("%s in %.0fms", p.Detail, p.Took*1000)
+	}
+	return text
 }
 
 func pastText(p *diagnose.Past) string {

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 
 	"golang.org/x/sys/unix"
 )
@@ -51,6 +52,29 @@ func (d *Dir) OpenStateAt(path string) (*State, error) {
 	}
 	s := &State{fd: fd, dir: d, path: path, away: true}
 	return s, s.checked()
+}
+
+// FindState opens the state directory wherever it lies: at path if that is given,
+// else where the data directory says that it is, else inside.
+func (d *Dir) FindState(path string) (*State, error) {
+	if path == "" {
+		paired, err := d.PairedState()
+		if err != nil {
+			return nil, err
+		}
+		path = paired
+	}
+	if path == "" {
+		return d.OpenState(false)
+	}
+	return d.OpenStateAt(path)
+}
+
+// Root returns the state directory for files that nothing but their names lead
+// to, such as evidence. It is the very directory that was checked, whatever its
+// path leads to now.
+func (s *State) Root() (*os.Root, error) {
+	return os.OpenRoot("/proc/self/fd/" + strconv.Itoa(s.fd))
 }
 
 func (s *State) make() error {

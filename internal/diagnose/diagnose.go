@@ -19,6 +19,8 @@ type Report struct {
 	Before *Past `json:"before,omitempty"`
 	// ReadySince is when the present holder said that it serves.
 	ReadySince time.Time `json:"ready_since,omitzero"`
+	// Health is the newest answer to the probe of `run`; nil without one.
+	Health *journal.Pulse `json:"health,omitempty"`
 	// Refused counts the starters turned away since the present holder started.
 	Refused int `json:"refused,omitempty"`
 	// LastRefused is the newest of them.
@@ -71,8 +73,11 @@ func Status(ctx context.Context, dir string, o *solehold.Options) Report {
 // for: r.Dir may mean something else in this mount namespace.
 func (r Report) detailed(dir string, o *solehold.Options) Report {
 	r.writers()
-	if h, err := readHistory(dir, o); err == nil {
+	if h, p, err := readHistory(dir, o); err == nil {
 		r.past(h)
+		if r.State == solehold.Held && p.Token == r.Token && p.Token > 0 {
+			r.Health = &p
+		}
 	}
 	return r
 }
@@ -86,7 +91,7 @@ func History(ctx context.Context, dir string, o *solehold.Options) (journal.Hist
 		err error
 	}
 	r, answered := within(ctx, limit(o), func() (r result) {
-		r.h, r.err = readHistory(dir, o)
+		r.h, _, r.err = readHistory(dir, o)
 		return r
 	})
 	switch {

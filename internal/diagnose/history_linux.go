@@ -9,37 +9,26 @@ import (
 	"github.com/solehold/solehold/internal/journal"
 )
 
-func readHistory(dir string, o *solehold.Options) (journal.History, error) {
+// readHistory reads the events and the newest answer of the service.
+func readHistory(dir string, o *solehold.Options) (h journal.History, p journal.Pulse, err error) {
 	d, err := datadir.Open(dir)
 	if err != nil {
-		return journal.History{}, err
+		return h, p, err
 	}
 	defer d.Close()
-	s, err := openState(d, o)
-	if errors.Is(err, fs.ErrNotExist) {
-		return journal.History{}, nil
-	}
-	if err != nil {
-		return journal.History{}, err
-	}
-	defer s.Close()
-	return journal.Read(s)
-}
-
-func openState(d *datadir.Dir, o *solehold.Options) (*datadir.State, error) {
 	path := ""
 	if o != nil {
 		path = o.StateDir
 	}
-	if path == "" {
-		paired, err := d.PairedState()
-		if err != nil {
-			return nil, err
-		}
-		path = paired
+	s, err := d.FindState(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return h, p, nil
 	}
-	if path == "" {
-		return d.OpenState(false)
+	if err != nil {
+		return h, p, err
 	}
-	return d.OpenStateAt(path)
+	defer s.Close()
+	p, _ = journal.ReadPulse(s) // half written is as good as none
+	h, err = journal.Read(s)
+	return h, p, err
 }

@@ -10,6 +10,6 @@ import (
 )
 
 // readHistory is not written for this system yet.
-func readHistory(string, *solehold.Options) (journal.History, error) {
-	return journal.History{}, errors.ErrUnsupported
+func readHistory(string, *solehold.Options) (h journal.History, p journal.Pulse, err error) {
+	return h, p, errors.ErrUnsupported
 }

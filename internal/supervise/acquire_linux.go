@@ -3,10 +3,7 @@ package supervise
 import (
 	"context"
 	"errors"
-	"os"
-	"slices"
 	"strconv"
-	"strings"
 	"syscall"
 
 	"github.com/solehold/solehold"
@@ -93,19 +90,9 @@ func (r *runner) unguarded(ctx context.Context) error {
 	return nil
 }
 
-// environment tells the command whose directory it works in. Values of a run
-// around this one are replaced.
-func environment(l *solehold.Lock) []string {
-	mine := map[string]string{
+// environment tells the command whose directory it works in.
+func environment(l *solehold.Lock) map[string]string {
+	return map[string]string{
 		solehold.DirVar: l.Dir(), solehold.NameVar: l.Name(), solehold.TokenVar: strconv.FormatUint(l.Token(), 10),
 	}
-	env := slices.DeleteFunc(os.Environ(), func(v string) bool {
-		name, _, _ := strings.Cut(v, "=")
-		_, ours := mine[name]
-		return ours
-	})
-	for name, value := range mine {
-		env = append(env, name+"="+value)
-	}
-	return env
 }

@@ -21,6 +21,7 @@ type spec struct {
 	inherited []int     // descriptors given to us from outside, e.g. by socket activation
 	cgroup    *cgroup
 	tty       *terminal
+	output    *output
 }
 
 // child is the command's first process.
@@ -82,6 +83,7 @@ func (s spec) files() (files []uintptr, closeAll func()) {
 	}
 	for fd := range 3 {
 		put(fd)
+		files[fd] = s.output.fd(fd)
 	}
 	for _, fd := range s.inherited {
 		put(fd)

@@ -18,7 +18,7 @@ func Exec(ctx context.Context, c Config) error {
 	if err := r.take(ctx); err != nil {
 		return err
 	}
-	env := environment(r.lock)
+	env := environ(environment(r.lock), nil)
 	err = r.lock.Become(c.Command)
 	if err == nil {
 		err = notStarted(c.Command[0], syscall.Exec(path, c.Command, env))

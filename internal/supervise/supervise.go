@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/solehold/solehold"
+	"github.com/solehold/solehold/health"
+	"github.com/solehold/solehold/internal/policy"
 )
 
 // Hold says who keeps the lock while the command runs.
@@ -43,6 +45,40 @@ const DefaultGrace = 30 * time.Second
 // DefaultStopSignal asks a command to end.
 const DefaultStopSignal = syscall.SIGTERM
 
+// AdoptVerb is the word by which this program is run again between itself and a
+// command that is given sockets: they are meant for the process whose pid
+// LISTEN_PID names, which only the command's own process can know.
+const AdoptVerb = "__adopt"
+
+// Output says how the command's output reaches ours.
+type Output string
+
+const (
+	// OutputAuto is OutputKeep where probes or restarts are wanted, else OutputPass.
+	OutputAuto Output = "auto"
+	// OutputPass gives the command our own descriptors. Nothing is kept for
+	// evidence but what a regular file still has.
+	OutputPass Output = "pass"
+	// OutputKeep passes output on through a pipe and keeps its end for evidence.
+	// A terminal and a regular file stay the command's own all the same.
+	OutputKeep Output = "keep"
+)
+
+// Check is one probe of the service and when it is asked.
+type Check struct {
+	// Probe makes the probe. Commands are to be run by the given runner, which
+	// reaps them. It is called with nil to find out whether the probe can be.
+	Probe func(health.Runner) (health.Probe, error)
+	// Beat, in place of Probe, is how often the command itself must say
+	// WATCHDOG=1 (sd_notify(3)).
+	Beat time.Duration
+	// Schedule says when.
+	Schedule policy.Schedule
+	// AnyAnswer takes answers of whoever listens there. Without it, an answer from
+	// a process that does not belong to the service says nothing about it.
+	AnyAnswer bool
+}
+
 // Config is one `solehold run`.
 type Config struct {
 	// Dir is the data directory.
@@ -59,8 +95,39 @@ type Config struct {
 	Grace time.Duration
 	// StopSignal is what asks the command to stop; SIGTERM by default.
 	StopSignal syscall.Signal
+	// Health judges the service for as long as it lives, Startup until it is up
+	// for the first time; nil for no probe.
+	Health, Startup *Check
+	// Policy says what follows from failing probes and from the command's end.
+	// Its probes are those of Health and Startup.
+	Policy policy.Config
+	// Retry forgets earlier failures and a give-up.
+	Retry bool
+	// UnhealthySignal asks an unhealthy command to end; StopSignal by default.
+	UnhealthySignal syscall.Signal
+	// Output says how the command's output reaches ours; OutputAuto by default.
+	Output Output
 	// Say prints one line for people.
 	Say func(format string, args ...any)
+}
+
+// judged reports whether health or restarts are wanted, so that failures are
+// remembered.
+func (c Config) judged() bool {
+	return c.Health != nil || c.Startup != nil || c.Policy.Restart != policy.RestartNo
+}
+
+// Judge is what the policy is told of this configuration.
+func (c Config) Judge(mode policy.Mode) policy.Config {
+	p := c.Policy
+	p.Mode = mode
+	if c.Health != nil {
+		p.HasHealth, p.Health = true, c.Health.Schedule
+	}
+	if c.Startup != nil {
+		p.HasStartup, p.Startup = true, c.Startup.Schedule
+	}
+	return p
 }
 
 // End is how the command ended.
@@ -74,13 +141,21 @@ type End struct {
 	// Keys says that the signal came while the command had the terminal, as from
 	// the interrupt or quit key: others in front of that terminal expect it too.
 	Keys bool
+	// OOM says that the kernel killed it for want of memory, and how that is known;
+	// empty where it did not, or it cannot be proven.
+	OOM string
 	// Lost says that the lock was lost, and the command stopped because of it.
 	Lost error
+	// GaveUp says that the command was not started again because it failed too
+	// often.
+	GaveUp bool
 }
 
 // String says it in words.
 func (e End) String() string {
 	switch {
+	case e.OOM != "":
+		return "killed by the kernel for want of memory (" + e.OOM + ")"
 	case e.Signal != 0 && e.Core:
 		return "killed by " + SignalName(e.Signal) + ", core dumped"
 	case e.Signal != 0:
@@ -126,6 +201,18 @@ func (e *OrphanError) Error() string {
 		next = "that it does cannot be proven by this user, so look at it and stop it yourself"
 	}
 	return fmt.Sprintf("%s: what an earlier run left still works there without the lock: %s; %s", e.Dir, e.Owner, next)
+}
+
+// GivenUpError says that earlier runs of the command failed so often that it is
+// not started again by itself.
+type GivenUpError struct {
+	// Dir is the data directory.
+	Dir string
+}
+
+// Error names the directory and the way out.
+func (e *GivenUpError) Error() string {
+	return e.Dir + ": earlier runs failed too often and gave up; nothing was started"
 }
 
 // SignalError says that a signal ended the wait for the lock.

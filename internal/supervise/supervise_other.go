@@ -13,5 +13,8 @@ func Run(context.Context, Config) (End, error) { return End{}, errors.ErrUnsuppo
 // Exec is not written for this system yet.
 func Exec(context.Context, Config) error { return errors.ErrUnsupported }
 
+// Adopt is not written for this system yet.
+func Adopt([]string) error { return errors.ErrUnsupported }
+
 // Mirror exits as e says.
 func Mirror(e End, _ bool) int { return e.Code }

@@ -26,6 +26,8 @@ type tree struct {
 	// script started before it became us. What they start later is found through
 	// them; what outlives them unseen counts as the command's.
 	strangers map[int]uint64 // pid, start
+
+	exempt func(pid int) bool // what runs below us beside the command; may be nil
 }
 
 func newTree(proc procfs.FS) *tree {
@@ -81,6 +83,9 @@ func (t *tree) members() []procfs.Stat {
 				t.adopt(st.PID, below)
 				continue
 			}
+			if t.exempt != nil && t.exempt(st.PID) {
+				continue
+			}
 			queue = append(queue, st.PID)
 			if st.State != 'Z' && st.State != 'X' {
 				found = append(found, st)
@@ -89,6 +94,15 @@ func (t *tree) members() []procfs.Stat {
 		queue = queue[1:]
 	}
 	return found
+}
+
+// pids lists the living descendants by their numbers.
+func (t *tree) pids() []int {
+	var all []int
+	for _, m := range t.members() {
+		all = append(all, m.PID)
+	}
+	return all
 }
 
 // families lists all processes by their parent.

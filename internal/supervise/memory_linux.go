@@ -1,0 +1,150 @@
+package supervise
+
+import (
+	"errors"
+	"math/rand/v2"
+	"os"
+	"time"
+
+	"github.com/solehold/solehold/internal/datadir"
+	"github.com/solehold/solehold/internal/journal"
+	"github.com/solehold/solehold/internal/policy"
+	"github.com/solehold/solehold/internal/procfs"
+	"golang.org/x/sys/unix"
+)
+
+// failuresName is the file that remembers failures, so that a crash loop of the
+// wrapper itself is one too, and that a watch does not undo a give-up.
+const failuresName = "failures.json"
+
+// memory is that file, and the one that says how the service is. A nil one
+// remembers nothing.
+type memory struct {
+	state *datadir.State
+	dir   *datadir.Dir
+	boot  string
+	say   func(format string, args ...any)
+	mute  bool // that it cannot be written was said
+}
+
+// written is its content: ages, and the clock against which they were taken.
+type written struct {
+	policy.Memory
+	Boot string        `json:"boot"`
+	At   time.Duration `json:"at"` // since boot
+}
+
+// openMemory opens the place; what fails is said, and then nothing is remembered.
+func openMemory(dir, statePath string, say func(string, ...any)) *memory {
+	d, err := datadir.Open(dir)
+	if err != nil {
+		say("failures will not be remembered: %v", err)
+		return nil
+	}
+	s, err := d.FindState(statePath)
+	if err != nil {
+		d.Close()
+		say("failures will not be remembered: %v", err)
+		return nil
+	}
+	boot, _ := procfs.Default().BootID()
+	return &memory{state: s, dir: d, boot: boot, say: say}
+}
+
+// load returns what is remembered, with the time that has passed since. What
+// cannot be read is nothing.
+func (m *memory) load() policy.Memory {
+	if m == nil {
+		return policy.Memory{}
+	}
+	var w written
+	if journal.ReadPage(m.read(failuresName), &w) != nil {
+		return policy.Memory{}
+	}
+	if w.Boot == m.boot && w.Boot != "" {
+		return w.Memory.Later(max(0, sinceBoot()-w.At))
+	}
+	return w.Memory // how long the machine was down says nothing about the service
+}
+
+func (m *memory) read(name string) []byte {
+	f, err := m.state.OpenRead(name)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	text := make([]byte, journal.PageSize)
+	n, _ := f.ReadAt(text, 0)
+	return text[:n]
+}
+
+// save writes it down. A crash in the middle leaves what cannot be read, which
+// counts as nothing.
+func (m *memory) save(mem policy.Memory) {
+	if m == nil {
+		return
+	}
+	page, err := journal.Page(written{mem, m.boot, sinceBoot()})
+	m.write(failuresName, page, err)
+}
+
+// pulse writes down how the service was just now.
+func (m *memory) pulse(p journal.Pulse) {
+	if m == nil {
+		return
+	}
+	page, err := p.Page()
+	m.write(journal.PulseName, page, err)
+}
+
+// write says once that it cannot.
+func (m *memory) write(name string, page []byte, err error) {
+	if err == nil {
+		err = m.over(name, page)
+	}
+	if err != nil && !m.mute {
+		m.say("what happens is not remembered: %v", err)
+	}
+	m.mute = err != nil
+}
+
+func (m *memory) over(name string, page []byte) error {
+	f, err := m.state.OpenWrite(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	_, err = f.WriteAt(page, 0)
+	return err
+}
+
+// root gives the state directory for evidence.
+func (m *memory) root() (*os.Root, error) {
+	if m == nil {
+		return nil, errNoPlace
+	}
+	return m.state.Root()
+}
+
+var errNoPlace = errors.New("solehold's own directory could not be opened")
+
+func (m *memory) close() {
+	if m != nil {
+		m.state.Close()
+		m.dir.Close()
+	}
+}
+
+// sinceBoot is CLOCK_BOOTTIME: nobody can step it, and it goes on while the
+// machine sleeps.
+func sinceBoot() time.Duration {
+	var ts unix.Timespec
+	if unix.ClockGettime(unix.CLOCK_BOOTTIME, &ts) != nil {
+		return 0
+	}
+	return time.Duration(ts.Nano())
+}
+
+// uniform is for the machine's backoff: starters that failed together must not
+// come back together.
+func uniform() float64 { return rand.Float64() }
