@@ -28,3 +28,18 @@ func (c *core) share() []uintptr       { return nil }
 func (c *core) become([]string) error  { return errors.ErrUnsupported }
 func (c *core) orphan() *Owner         { return nil }
 func (c *core) event(Event) error      { return errors.ErrUnsupported }
+
+// pending is not written for this system yet.
+type pending struct{}
+
+func requestRelease(_ context.Context, dir string, _ ReleaseRequest, _ Options) (*pending, error) {
+	return nil, opError("ask for a release on this system", dir, errors.ErrUnsupported)
+}
+
+func sharers(_ context.Context, dir string, _ Options) ([]int, error) {
+	return nil, opError("look for holders on this system", dir, errors.ErrUnsupported)
+}
+
+func (p *pending) wait(context.Context) error { return errors.ErrUnsupported }
+func (p *pending) withdraw() error            { return errors.ErrUnsupported }
+func (p *pending) log(Event) error            { return errors.ErrUnsupported }

@@ -301,12 +301,9 @@ func (k *core) asked() {
 		return
 	}
 	defer f.Close()
-	buf := make([]byte, 1024)
-	n, _ := f.ReadAt(buf, 0)
-	if !requestFor(buf[:n], k.rec.Token) {
-		return
+	if r, err := readRequest(f); err == nil && r.Token == k.rec.Token {
+		k.lock.ask(r)
 	}
-	k.lock.ask()
 }
 
 // guardian reads the events of all watched locks of this process.

@@ -2,7 +2,6 @@ package solehold
 
 import (
 	"encoding/binary"
-	"encoding/json"
 
 	"github.com/solehold/solehold/internal/datadir"
 	"golang.org/x/sys/unix"
@@ -26,16 +25,4 @@ func watchesOf(events []byte) []int32 {
 		events = events[size:]
 	}
 	return wds
-}
-
-// request is the content of the file by which a holder is asked to let go.
-type request struct {
-	// Token is that of the holder who is meant, so that an old request never
-	// reaches a later one.
-	Token uint64 `json:"token"`
-}
-
-func requestFor(text []byte, token uint64) bool {
-	var r request
-	return json.Unmarshal(text, &r) == nil && r.Token == token
 }

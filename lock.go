@@ -21,6 +21,7 @@ type Lock struct {
 
 	releaseRequested chan struct{}
 	askOnce          sync.Once
+	request          ReleaseRequest // written before releaseRequested is closed
 
 	mu    sync.Mutex // guards what follows
 	count int        // acquisitions through the context
@@ -52,6 +53,17 @@ func (l *Lock) Filesystem() Filesystem { return l.core.filesystem() }
 // request: nothing happens unless the program finishes its work and calls
 // Release.
 func (l *Lock) ReleaseRequested() <-chan struct{} { return l.releaseRequested }
+
+// ReleaseRequest is what was asked, and by whom, once ReleaseRequested is
+// closed; before that it is empty. Its texts were written by others.
+func (l *Lock) ReleaseRequest() ReleaseRequest {
+	select {
+	case <-l.releaseRequested:
+		return l.request
+	default:
+		return ReleaseRequest{}
+	}
+}
 
 // Release gives the directory back. Every acquisition through the context needs
 // its own; the last one lets go. Calling it more often does nothing. An error
@@ -129,7 +141,12 @@ func (l *Lock) lose(why string) {
 }
 
 // ask passes on a request to let go, once.
-func (l *Lock) ask() { l.askOnce.Do(func() { close(l.releaseRequested) }) }
+func (l *Lock) ask(r ReleaseRequest) {
+	l.askOnce.Do(func() {
+		l.request = r
+		close(l.releaseRequested)
+	})
+}
 
 // again counts one more acquisition of a lock that is still held.
 func (l *Lock) again() bool {
