@@ -5,7 +5,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strconv"
 
 	"golang.org/x/sys/unix"
 )
@@ -68,13 +67,6 @@ func (d *Dir) FindState(path string) (*State, error) {
 		return d.OpenState(false)
 	}
 	return d.OpenStateAt(path)
-}
-
-// Root returns the state directory for files that nothing but their names lead
-// to, such as evidence. It is the very directory that was checked, whatever its
-// path leads to now.
-func (s *State) Root() (*os.Root, error) {
-	return os.OpenRoot("/proc/self/fd/" + strconv.Itoa(s.fd))
 }
 
 func (s *State) make() error {

@@ -9,17 +9,10 @@ package evidence
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
-	"path"
-	"slices"
-	"strings"
 	"time"
-
-	"github.com/solehold/solehold/internal/procfs"
 )
 
 const (
@@ -78,6 +71,8 @@ type Incident struct {
 	PIDs []int `json:"pids"`
 	// Finding is the one sentence that says what was seen.
 	Finding string `json:"finding"`
+	// Copies says that the same program runs on the directory more than once.
+	Copies string `json:"copies,omitempty"`
 	// Missing lists the parts that could not be had, each with its reason.
 	Missing []string `json:"missing,omitempty"`
 }
@@ -91,7 +86,7 @@ type part struct {
 // parts lists them in the order of their worth: time may run out.
 func parts() []part {
 	return []part{
-		{"waits.txt", (*scene).waits},
+		{"waits.txt", (*scene).graph},
 		{"processes.txt", (*scene).processes},
 		{"threads.txt", (*scene).threads},
 		{"locks.txt", (*scene).locks},
@@ -105,8 +100,9 @@ func parts() []part {
 }
 
 // Take saves an incident below state, the directory of solehold's files, and
-// returns it. The incident is returned as far as it was taken also with an
-// error, which says that it could not be written whole.
+// returns it. It returns after r.Limit at the latest, whatever hangs. The
+// incident is returned as far as it was taken also with an error, which says
+// that it could not be written whole.
 func Take(ctx context.Context, state *os.Root, r Request) (Incident, error) {
 	if r.Limit <= 0 {
 		r.Limit = DefaultLimit
@@ -114,28 +110,39 @@ func Take(ctx context.Context, state *os.Root, r Request) (Incident, error) {
 	if r.Bytes <= 0 {
 		r.Bytes = DefaultBytes
 	}
-	ctx, cancel := context.WithTimeout(ctx, r.Limit)
+	// Looking gets three fifths; the disk one before that and one after.
+	look, cancel := context.WithTimeout(ctx, r.Limit*3/5)
 	defer cancel()
 	start := time.Now()
-	in := Incident{Time: start.UTC(), Subject: r.Subject, Reason: r.Reason, Token: r.Token, PIDs: r.PIDs}
-	s := &scene{r: r, proc: procfs.Default()}
-	w, writeErr := newFolder(state, &in, r.Bytes)
-	in.Finding = s.finding(ctx, &in)
+	in := Incident{Time: start.UTC(), Subject: printable(r.Subject), Reason: printable(r.Reason), Token: r.Token, PIDs: r.PIDs}
+	s := newScene(r)
+	f := newFolder(state, &in, r)
+	in.Finding = s.ask(look, &in, part{"finding", (*scene).sentence}, s.name()+".")
+	in.Copies = s.ask(look, &in, part{"copies", (*scene).copies}, "")
+	f.describe(in, r) // what is on the disk is there also if this process is killed now
 	for _, p := range parts() {
-		text, err := s.bounded(ctx, p)
+		text, err := s.bounded(look, p)
 		if err != nil {
 			in.Missing = append(in.Missing, fmt.Sprintf("%s: %v", p.name, err))
 		}
-		if err := w.write(p.name, text); err != nil {
+		if err := f.write(p.name, text); err != nil {
 			in.Missing = append(in.Missing, fmt.Sprintf("%s: not written: %v", p.name, err))
-			writeErr = errors.Join(writeErr, err)
 		}
 	}
 	in.Took = time.Since(start).Seconds()
-	meta, err := json.MarshalIndent(in, "", "  ")
-	writeErr = errors.Join(writeErr, err, w.write(summaryName, summary(in, r)), w.write(metaName, string(meta)+"\n"))
-	prune(state, in.ID)
-	return in, writeErr
+	f.describe(in, r)
+	f.prune(in.ID)
+	return in, f.err
+}
+
+// ask makes one short text, or says what is missing in its place.
+func (s *scene) ask(ctx context.Context, in *Incident, p part, otherwise string) string {
+	text, err := s.bounded(ctx, p)
+	if err != nil {
+		in.Missing = append(in.Missing, p.name+": "+err.Error())
+		return otherwise
+	}
+	return text
 }
 
 // bounded makes one part, but waits no longer than the context: reading /proc
@@ -159,110 +166,4 @@ func (s *scene) bounded(ctx context.Context, p part) (string, error) {
 	case <-ctx.Done():
 		return "", errors.New("did not answer in time")
 	}
-}
-
-// folder is a new incident on the disk.
-type folder struct {
-	root *os.Root // nil where it could not be made
-	name string
-	left int64
-}
-
-// newFolder makes incidents/<utc>-<n>.
-func newFolder(state *os.Root, in *Incident, limit int64) (*folder, error) {
-	f := &folder{left: limit}
-	stamp := in.Time.Format("20060102T150405Z")
-	in.ID = stamp + "-1"
-	if err := state.Mkdir(Folder, 0o750); err != nil && !errors.Is(err, fs.ErrExist) {
-		return f, err
-	}
-	for n := 1; n < 100; n++ {
-		name := fmt.Sprintf("%s-%d", stamp, n)
-		err := state.Mkdir(path.Join(Folder, name), 0o750)
-		if errors.Is(err, fs.ErrExist) {
-			continue
-		}
-		if err == nil {
-			in.ID, f.root, f.name = name, state, path.Join(Folder, name)
-		}
-		return f, err
-	}
-	return f, fs.ErrExist
-}
-
-// write saves one file, cut where the incident is full.
-func (f *folder) write(name, text string) error {
-	if f.root == nil {
-		return errors.New("there is no folder for it")
-	}
-	if int64(len(text)) > f.left {
-		text = text[:f.left] + "\n(cut: the incident is full)\n"
-	}
-	f.left = max(0, f.left-int64(len(text)))
-	return f.root.WriteFile(path.Join(f.name, name), []byte(text), 0o640)
-}
-
-// List returns the incidents of a state directory, oldest first. Folders that
-// hold none are left out.
-func List(state fs.FS) ([]Incident, error) {
-	entries, err := fs.ReadDir(state, Folder)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	var all []Incident
-	for _, e := range entries {
-		in, err := Load(state, e.Name())
-		if err == nil {
-			all = append(all, in)
-		}
-	}
-	slices.SortFunc(all, func(a, b Incident) int { return strings.Compare(a.ID, b.ID) })
-	return all, nil
-}
-
-// Load reads one incident's description.
-func Load(state fs.FS, id string) (Incident, error) {
-	var in Incident
-	if id == "" || strings.ContainsAny(id, `/\`) || id == ".." || id == "." {
-		return in, fmt.Errorf("%q is not the name of an incident", id)
-	}
-	text, err := fs.ReadFile(state, path.Join(Folder, id, metaName))
-	if err != nil {
-		return in, err
-	}
-	if err := json.Unmarshal(text, &in); err != nil {
-		return in, fmt.Errorf("incident %s: %w", id, err)
-	}
-	in.ID = id
-	return in, nil
-}
-
-// prune removes the oldest incidents beyond the bounds, never the new one.
-func prune(state *os.Root, newest string) {
-	fsys := state.FS()
-	entries, err := fs.ReadDir(fsys, Folder)
-	if err != nil {
-		return
-	}
-	var total int64
-	for i := len(entries) - 1; i >= 0; i-- {
-		name := entries[i].Name()
-		total += size(fsys, path.Join(Folder, name))
-		if name != newest && (len(entries)-i > Keep || total > KeepBytes) {
-			state.RemoveAll(path.Join(Folder, name))
-		}
-	}
-}
-
-func size(fsys fs.FS, dir string) (n int64) {
-	entries, _ := fs.ReadDir(fsys, dir)
-	for _, e := range entries {
-		if info, err := e.Info(); err == nil {
-			n += info.Size()
-		}
-	}
-	return n
 }

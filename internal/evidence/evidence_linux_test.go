@@ -173,7 +173,7 @@ func TestEverythingIsThere(t *testing.T) {
 			t.Errorf("%s lacks %q:\n%.500s", name, want, text)
 		}
 	}
-	all, err := evidence.List(state.FS())
+	all, err := evidence.List(state)
 	if err != nil || len(all) != 1 || all[0].ID != in.ID || all[0].Token != 42 || all[0].Finding != in.Finding {
 		t.Errorf("%+v, %v", all, err)
 	}
@@ -242,11 +242,11 @@ func TestOldOnesArePruned(t *testing.T) {
 	for range evidence.Keep + 3 {
 		last = take(t, state, evidence.Request{Reason: "x", PIDs: []int{1 << 30}}).ID
 	}
-	all, err := evidence.List(state.FS())
+	all, err := evidence.List(state)
 	if err != nil || len(all) != evidence.Keep {
 		t.Errorf("%d incidents, %v", len(all), err)
 	}
-	if _, err := evidence.Load(state.FS(), last); err != nil {
+	if _, err := evidence.Load(state, last); err != nil {
 		t.Errorf("the newest is gone: %v", err)
 	}
 }
@@ -266,7 +266,7 @@ func TestPackMasksSecrets(t *testing.T) {
 		Output: []byte("login with password: hunter2\nAuthorization: Bearer hunter2hunter2\nplain line\n"),
 	})
 	var packed bytes.Buffer
-	if err := evidence.Pack(&packed, state.FS(), in.ID); err != nil {
+	if err := evidence.Pack(&packed, state, in.ID); err != nil {
 		t.Fatal(err)
 	}
 	text := unpack(t, &packed)
@@ -301,7 +301,7 @@ func unpack(t *testing.T, r io.Reader) string {
 func TestNamesOfIncidents(t *testing.T) {
 	state := root(t)
 	for _, id := range []string{"", ".", "..", "../x", "a/b", `a\b`, "none"} {
-		if _, err := evidence.Load(state.FS(), id); err == nil {
+		if _, err := evidence.Load(state, id); err == nil {
 			t.Errorf("%q was accepted", id)
 		}
 	}

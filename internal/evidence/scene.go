@@ -4,14 +4,72 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
+	"time"
+	"unicode"
 
 	"github.com/solehold/solehold/internal/procfs"
 )
 
-// scene is what the parts are made from.
+// scene is what the parts are made from. What costs a look at every process is
+// looked at once, also where parts that were given up still go on.
 type scene struct {
 	r    Request
 	proc procfs.FS
+
+	held    func() holdings
+	rows    func() []procfs.Lock
+	waiting func() []wait
+	clock   func() float64
+}
+
+// holdings is every lock that a visible process holds.
+type holdings struct {
+	all  []procfs.Holding
+	gaps procfs.Gaps
+}
+
+func newScene(r Request) *scene {
+	s := &scene{r: r, proc: procfs.Default()}
+	s.held = sync.OnceValue(func() (h holdings) {
+		h.all, h.gaps = s.proc.LockHolders(nil)
+		return h
+	})
+	s.rows = sync.OnceValue(func() []procfs.Lock {
+		rows, _ := s.proc.Locks() // where they cannot be read locks.txt says so
+		return rows
+	})
+	s.waiting = sync.OnceValue(s.look)
+	s.clock = sync.OnceValue(func() float64 {
+		text, _ := s.proc.System("thread-self/sched")
+		return lastRan(text)
+	})
+	return s
+}
+
+// name names the service without a look at it.
+func (s *scene) name() string {
+	if len(s.r.PIDs) == 0 {
+		return "no process of the service is visible"
+	}
+	return fmt.Sprintf("pid %d", s.r.PIDs[0])
+}
+
+// target is what a descriptor is open on, fit for a line of text.
+func (s *scene) target(pid, fd int) (string, error) {
+	target, err := s.proc.FDTarget(pid, fd)
+	return printable(target), err
+}
+
+// printable replaces what would break a line, or what a terminal would obey: the
+// names of files and processes were chosen by others.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r == ' ' || unicode.IsPrint(r) {
+			return r
+		}
+		return '?'
+	}, text)
 }
 
 // each makes a section for every process of the service. What cannot be read is
@@ -33,10 +91,10 @@ func (s *scene) each(section func(b *strings.Builder, pid int) error) (string, e
 
 func (s *scene) command(pid int) string {
 	if command, err := s.proc.Cmdline(pid); err == nil && len(command) > 0 {
-		return strings.Join(maskArgs(command), " ")
+		return printable(strings.Join(maskArgs(command), " "))
 	}
 	if st, err := s.proc.Stat(pid); err == nil {
-		return st.Comm
+		return printable(st.Comm)
 	}
 	return "not visible"
 }
@@ -82,12 +140,15 @@ func (s *scene) thread(b *strings.Builder, pid, tid int) {
 		return // it ended meanwhile
 	}
 	w := s.waitOf(pid, tid, st)
-	fmt.Fprintf(b, "pid %d thread %d (%s): %s", pid, tid, st.Comm, stateName(st.State))
+	fmt.Fprintf(b, "pid %d thread %d (%s): %s", pid, tid, printable(st.Comm), stateName(st.State))
 	if w.call != "" {
-		fmt.Fprintf(b, ", in %s", w.call)
+		fmt.Fprintf(b, ", in %s", w.where())
 	}
 	if w.wchan != "" {
 		fmt.Fprintf(b, ", waits in %s", w.wchan)
+	}
+	if w.age >= time.Second {
+		fmt.Fprintf(b, ", last ran %s ago", age(w.age))
 	}
 	b.WriteByte('\n')
 	if stack, err := s.proc.Text(pid, fmt.Sprintf("task/%d/stack", tid)); err == nil {
@@ -104,7 +165,7 @@ func (s *scene) descriptors() (string, error) {
 		}
 		fmt.Fprintf(b, "pid %d: %d descriptors\n", pid, len(fds))
 		for _, fd := range fds[:min(len(fds), 5000)] {
-			target, err := s.proc.FDTarget(pid, fd)
+			target, err := s.target(pid, fd)
 			if err != nil {
 				continue
 			}
@@ -148,6 +209,9 @@ func (s *scene) environment() (string, error) {
 		}
 		vars := strings.Split(strings.TrimSuffix(text, "\x00"), "\x00")
 		slices.Sort(vars)
+		for i, v := range vars {
+			vars[i] = printable(v)
+		}
 		fmt.Fprintf(b, "pid %d\n%s", pid, indent(strings.Join(maskEnv(vars), "\n")+"\n"))
 		return nil
 	})

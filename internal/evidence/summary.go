@@ -9,14 +9,18 @@ import (
 // done, then what is missing.
 func summary(in Incident, r Request) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n\n", in.Finding)
+	fmt.Fprintf(&b, "%s\n", in.Finding)
+	if in.Copies != "" {
+		fmt.Fprintf(&b, "%s\n", in.Copies)
+	}
+	b.WriteByte('\n')
 	fmt.Fprintf(&b, "| | |\n| --- | --- |\n")
 	fmt.Fprintf(&b, "| directory | %s |\n| token | %d |\n| taken | %s, in %.1f s |\n| because | %s |\n| processes | %s |\n",
 		in.Subject, in.Token, in.Time.Format("2006-01-02 15:04:05.000Z"), in.Took, in.Reason, numbers(in.PIDs))
 	if len(r.Probe) > 0 {
 		fmt.Fprintf(&b, "\nLast answers of the probe:\n\n")
 		for _, line := range r.Probe[max(0, len(r.Probe)-5):] {
-			fmt.Fprintf(&b, "    %s\n", line)
+			fmt.Fprintf(&b, "    %s\n", printable(line))
 		}
 	}
 	if tail := lastLines(r.Output, 20); tail != "" {

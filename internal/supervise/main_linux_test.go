@@ -65,7 +65,7 @@ func withTool(run func() int) int {
 // told to end.
 func play(args []string) {
 	parts := map[string]func(args []string){
-		"listen": listen, "files": files, "census": census, "careless": careless, "guarded": guarded, "shell": shell, "drop": drop,
+		"listen": listen, "files": files, "census": census, "careless": careless, "guarded": guarded, "shell": shell, "drop": drop, "force": forceIt,
 	}
 	part := parts[args[0]]
 	if part == nil {

@@ -170,12 +170,22 @@ func (r *runner) loop() {
 			r.askStop(r.c.StopSignal, "the lock was lost")
 		case <-asked:
 			asked = nil
-			r.log(solehold.Event{Kind: journal.ReleaseRequested})
-			r.askStop(r.c.StopSignal, "the directory was asked for")
+			r.requested(r.lock.ReleaseRequest())
 		case <-r.deadline:
 			r.kill()
 		}
 	}
+}
+
+// requested ends everything for somebody who wants the directory. Who asks with
+// our means has written that into the history already; one event for each
+// request is enough.
+func (r *runner) requested(q solehold.ReleaseRequest) {
+	r.c.Say("asked to let go by %s; stopping the command", q)
+	if !q.Logged {
+		r.log(solehold.Event{Kind: journal.ReleaseRequested, Detail: "by " + q.String()})
+	}
+	r.askStop(r.c.StopSignal, "the directory was asked for")
 }
 
 // feed gives the machine an input and carries out what it wants. What comes of

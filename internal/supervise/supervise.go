@@ -225,3 +225,27 @@ type SignalError struct {
 func (e *SignalError) Error() string {
 	return "stopped by " + SignalName(e.Signal) + " before the command was started"
 }
+
+// InsideError says that this process belongs to the tree that it was told to
+// stop, or to ask.
+type InsideError struct {
+	// Dir is the data directory.
+	Dir string
+}
+
+// Error names the directory and the way out.
+func (e *InsideError) Error() string {
+	return e.Dir + ": this command was started by its owner, and would end itself; run it from elsewhere"
+}
+
+// StillHeldError says that a directory is still held after its visible holders
+// were stopped, or that none was visible.
+type StillHeldError struct {
+	// Dir is the data directory.
+	Dir string
+	// Why says what was seen.
+	Why string
+}
+
+// Error names the directory and what was seen.
+func (e *StillHeldError) Error() string { return e.Dir + " is still held: " + e.Why }

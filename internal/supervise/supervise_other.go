@@ -5,6 +5,8 @@ package supervise
 import (
 	"context"
 	"errors"
+
+	"github.com/solehold/solehold"
 )
 
 // Run is not written for this system yet.
@@ -18,3 +20,9 @@ func Adopt([]string) error { return errors.ErrUnsupported }
 
 // Mirror exits as e says.
 func Mirror(e End, _ bool) int { return e.Code }
+
+// ForceRelease is not written for this system yet.
+func ForceRelease(context.Context, Force) (Forced, error) { return Forced{}, errors.ErrUnsupported }
+
+// Inside is not written for this system yet.
+func Inside(solehold.Owner) bool { return false }
