@@ -262,6 +262,24 @@ func (k *core) timely(op string, work func() error) error {
 	return err
 }
 
+func (k *core) stateRoot() (*os.Root, error) {
+	root, err := bounded(context.Background(), call[*os.Root]{
+		k.given, "open the state directory", k.o.Timeout,
+		func() (*os.Root, error) {
+			k.mu.Lock()
+			defer k.mu.Unlock()
+			if k.closed {
+				return nil, os.ErrClosed
+			}
+			return k.c.state.Root()
+		}, func(r *os.Root) { r.Close() },
+	})
+	if err != nil {
+		return nil, opError("open the state directory", k.given, err)
+	}
+	return root, nil
+}
+
 func (k *core) setReady(how string) error {
 	if k.joined && tellWrapper("READY=1") == nil {
 		return nil // the record is the wrapper's, and it logs the event

@@ -5,6 +5,7 @@ package solehold
 import (
 	"context"
 	"errors"
+	"os"
 )
 
 // core is not written for this system yet.
@@ -29,6 +30,8 @@ func (c *core) become([]string) error  { return errors.ErrUnsupported }
 func (c *core) orphan() *Owner         { return nil }
 func (c *core) event(Event) error      { return errors.ErrUnsupported }
 
+func (c *core) stateRoot() (*os.Root, error) { return nil, errors.ErrUnsupported }
+
 // pending is not written for this system yet.
 type pending struct{}
 
@@ -43,3 +46,6 @@ func sharers(_ context.Context, dir string, _ Options) ([]int, error) {
 func (p *pending) wait(context.Context) error { return errors.ErrUnsupported }
 func (p *pending) withdraw() error            { return errors.ErrUnsupported }
 func (p *pending) log(Event) error            { return errors.ErrUnsupported }
+
+func (p *pending) request() ReleaseRequest      { return ReleaseRequest{} }
+func (p *pending) stateRoot() (*os.Root, error) { return nil, errors.ErrUnsupported }

@@ -131,6 +131,10 @@ func (l *Lock) Become(command []string) error { return l.core.become(command) }
 // stopped for that.
 func (l *Lock) Orphan() *Owner { return l.core.orphan() }
 
+// StateRoot opens the directory of solehold's files, for what belongs beside the
+// history, as the evidence of an incident does. The caller closes it.
+func (l *Lock) StateRoot() (*os.Root, error) { return l.core.stateRoot() }
+
 // Log appends an event to the directory's history. Time, token and, unless
 // given, the process are filled in.
 func (l *Lock) Log(e Event) error { return l.core.event(e) }

@@ -17,20 +17,23 @@ import (
 
 // pending is a request and the open files through which its outcome is seen.
 type pending struct {
-	dir   string
-	o     Options
-	r     ReleaseRequest
-	c     *claim
-	start time.Time
-	held  *HeldError // whom it waits for
-	over  bool       // that holder has let go
-	hung  bool       // a call did not return, and may still use the files
+	dir string
+	o   Options
+	r   ReleaseRequest
+	c   *claim
+	// detail is what the event says beside who this process is.
+	detail string
+	start  time.Time
+	held   *HeldError // whom it waits for
+	over   bool       // that holder has let go
+	hung   bool       // a call did not return, and may still use the files
 }
 
 func requestRelease(ctx context.Context, dir string, r ReleaseRequest, o Options) (*pending, error) {
 	p := &pending{dir: dir, o: o, r: r, start: time.Now()}
+	p.detail = "by " + p.r.String()
 	if p.r.By == "" {
-		p.r.By = thisAsker()
+		p.r.By, p.detail = thisAsker(), requestText(p.r.Why)
 	}
 	p.r.ID = fmt.Sprintf("%016x", rand.Uint64()) // unique, not secret
 	return bounded(ctx, call[*pending]{
@@ -78,7 +81,7 @@ func (p *pending) ask() error {
 	}
 	err := p.append(Event{
 		Kind: journal.ReleaseRequested, PID: self().holder.PID, Name: CommandLine(self().holder.Command), UID: &self().holder.UID,
-		By: self().holder.Origin.By, Detail: "by " + p.r.String(),
+		By: self().holder.Origin.By, Detail: p.detail,
 	})
 	p.r.Logged = err == nil
 	return p.ensure()
@@ -265,6 +268,19 @@ func (p *pending) takeBack() error {
 
 func (p *pending) log(e Event) error {
 	return p.timely("write the history", func() error { return p.append(e) })
+}
+
+func (p *pending) request() ReleaseRequest { return p.r }
+
+func (p *pending) stateRoot() (root *os.Root, err error) {
+	err = p.timely("open the state directory", func() error {
+		if err := p.reopen(); err != nil {
+			return err
+		}
+		root, err = p.c.state.Root()
+		return err
+	})
+	return root, err
 }
 
 // append writes an event of somebody who does not hold the directory.

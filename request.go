@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 )
 
 // ReleaseRequest is what somebody who wants a directory asks of its holder.
@@ -109,6 +110,13 @@ func (q *PendingRelease) Wait(ctx context.Context) error { return q.p.wait(ctx) 
 // Withdraw takes the request back, unless another one has its place, and closes
 // it. A holder that has heard it already may still let go.
 func (q *PendingRelease) Withdraw() error { return q.p.withdraw() }
+
+// Request is what was asked, with who asks filled in.
+func (q *PendingRelease) Request() ReleaseRequest { return q.p.request() }
+
+// StateRoot opens the directory of solehold's files, for the evidence that is
+// saved before anybody is stopped. The caller closes it.
+func (q *PendingRelease) StateRoot() (*os.Root, error) { return q.p.stateRoot() }
 
 // Log appends an event about the holder to the history.
 func (q *PendingRelease) Log(e Event) error { return q.p.log(e) }

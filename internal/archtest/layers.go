@@ -83,7 +83,7 @@ func inner() []layer {
 			list(xsys), list(testscript), "the write side never imports the read side",
 		},
 		{
-			"internal/diagnose", list(".", "internal/procfs", "internal/procid", "internal/journal", "internal/record", "internal/datadir"),
+			"internal/diagnose", list(".", "internal/procfs", "internal/procid", "internal/journal", "internal/record", "internal/datadir", "internal/evidence"),
 			nil, list(testscript, xsys), "the read side cannot start, stop or change anything",
 		},
 		{"internal/drill", list(".", "internal/diagnose"), list(xsys), list(testscript), "a drill sees what an operator sees"},

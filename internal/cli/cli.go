@@ -91,7 +91,7 @@ dies, the next one starts at once, without any clean-up.`,
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "answer in JSON")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usage(cmd, "%s", flagText(err)) })
 	root.CompletionOptions.HiddenDefaultCmd = false
-	root.AddCommand(a.runCommand(), a.statusCommand(), a.historyCommand(), a.versionCommand())
+	root.AddCommand(a.runCommand(), a.statusCommand(), a.historyCommand(), a.incidentCommand(), a.releaseCommand(), a.versionCommand())
 	return root
 }
 
@@ -169,6 +169,12 @@ func (a *app) bold(s string) string {
 		return s
 	}
 	return "\x1b[1m" + s + "\x1b[0m"
+}
+
+// toTerminal reports whether the answer goes to a terminal.
+func (a *app) toTerminal() bool {
+	f, ok := a.env.Stdout.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
 }
 
 // dirArg checks that exactly one directory was given.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/solehold/solehold"
 	"github.com/solehold/solehold/internal/datadir"
+	"github.com/solehold/solehold/internal/evidence"
 	"github.com/solehold/solehold/internal/supervise"
 )
 
@@ -22,8 +23,10 @@ type exitCode struct {
 const (
 	exitUsage      = 64
 	exitGaveUp     = 69
+	exitNoInput    = 66
 	exitCreate     = 73
 	exitLockIO     = 74
+	exitHeld       = 75
 	exitLost       = 76
 	exitPermission = 77
 	exitRefused    = 78
@@ -72,6 +75,32 @@ func historyCodes() []exitCode {
 	}
 }
 
+// incidentCodes are those of show and pack.
+func incidentCodes(good string) []exitCode {
+	return []exitCode{
+		{0, good},
+		{exitUsage, "the command line is wrong"},
+		{exitNoInput, "there is no such incident, or no such part of it"},
+		{exitCreate, "there is no such directory, or something cannot be opened or made"},
+		{exitLockIO, "the file system did not answer"},
+		{exitPermission, "not permitted"},
+		{exitRefused, "refused: something is in the place of solehold's files"},
+	}
+}
+
+func releaseCodes() []exitCode {
+	return []exitCode{
+		{0, "its owner has let go, or nobody has it"},
+		{exitUsage, "the command line is wrong"},
+		{exitCreate, "there is no such directory, or the request cannot be written"},
+		{exitLockIO, "it cannot be told who has it, or the file system did not answer"},
+		{exitHeld, "still held: its owner did not let go in time, or cannot be asked"},
+		{exitLost, "still held in spite of --force: who has it is not visible here, or does not end"},
+		{exitPermission, "not permitted"},
+		{exitRefused, "refused: this command would end itself, or something is in the place of solehold's files"},
+	}
+}
+
 // codesHelp is the part of a help text that lists exit codes.
 func codesHelp(first string, codes []exitCode) string {
 	var b strings.Builder
@@ -92,19 +121,32 @@ func codeOf(err error) int {
 	var orphan *supervise.OrphanError
 	var signal *supervise.SignalError
 	var givenUp *supervise.GivenUpError
+	var interrupted *interruptedError
+	var inside *supervise.InsideError
+	var held *supervise.StillHeldError
 	switch {
 	case errors.As(err, &use), errors.As(err, &command):
 		return exitUsage
-	case errors.As(err, &orphan):
+	case isNoIncident(err):
+		return exitNoInput
+	case errors.As(err, &orphan), errors.As(err, &inside):
 		return exitRefused
 	case errors.As(err, &givenUp):
 		return exitGaveUp
+	case errors.As(err, &held):
+		return exitLost
+	case errors.As(err, &interrupted):
+		return 128 + int(interrupted.signal)
 	case errors.As(err, &signal):
 		return 128 + int(signal.Signal)
 	case errors.Is(err, errFiles):
 		return exitCreate
 	}
 	return solehold.ExitCode(err)
+}
+
+func isNoIncident(err error) bool {
+	return errors.Is(err, evidence.ErrNoIncident) || errors.Is(err, evidence.ErrNoPart)
 }
 
 const filesStep = "raise the limit (ulimit -n)"
@@ -120,6 +162,8 @@ func nextStep(err error) string {
 		return use.hint
 	case errors.As(err, &command):
 		return commandStep(command)
+	case isNoIncident(err):
+		return "see solehold incident list"
 	case errors.Is(err, errFiles):
 		return filesStep
 	case errors.As(err, &givenUp):
@@ -166,6 +210,8 @@ func permissionStep(op *solehold.OpError) string {
 
 func createStep(op *solehold.OpError) string {
 	switch {
+	case errors.Is(op.Err, fs.ErrExist):
+		return "name another file with -o; nothing is overwritten"
 	case errors.Is(op.Err, fs.ErrNotExist):
 		return "is the disk mounted? If the directory is new, run with --create"
 	case errors.Is(op.Err, syscall.ENOSPC), errors.Is(op.Err, syscall.EFBIG), errors.Is(op.Err, syscall.EDQUOT):

@@ -119,7 +119,10 @@ func what(e journal.Event) string {
 	if e.Name != "" {
 		who += " " + e.Name
 	}
-	if e.By != "" && (e.Kind == journal.Acquired || e.Kind == journal.Refused) {
+	if e.UID != nil && e.Kind == journal.ReleaseRequested {
+		who += ", uid " + strconv.Itoa(*e.UID)
+	}
+	if e.By != "" && slices.Contains([]journal.Kind{journal.Acquired, journal.Refused, journal.ReleaseRequested}, e.Kind) {
 		who += ", started by " + e.By
 	}
 	text := who

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -30,6 +31,7 @@ func programs() map[string]func([]string) int {
 		"await":   await,
 		"saying":  saying,
 		"ended":   ended,
+		"waits":   waits,
 		"apart":   apart,
 		"shell":   shell,
 		"nobody":  nobody,
@@ -142,6 +144,21 @@ func saying(args []string) int {
 		return 0
 	}
 	return complain("saying: %s does not have %q: %s", args[0], args[1], last)
+}
+
+// waits waits until somebody waits for a lock of a file: waits FILE
+func waits(args []string) int {
+	var st unix.Stat_t
+	if err := unix.Stat(args[0], &st); err != nil {
+		return complain("waits: %v", err)
+	}
+	if eventually(func() bool {
+		rows, _ := procfs.Default().Locks()
+		return slices.ContainsFunc(rows, func(l procfs.Lock) bool { return l.Waiting && l.Inode == st.Ino })
+	}) {
+		return 0
+	}
+	return complain("waits: nobody waits for %s", args[0])
 }
 
 // ended waits until processes are gone, or have at least exited: ended PID...

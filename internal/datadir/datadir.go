@@ -55,6 +55,10 @@ func (e *RefusedError) Error() string { return e.Path + ": " + e.Why }
 // ErrMoved says that a path no longer leads to the file that was opened.
 var ErrMoved = errors.New("the path no longer leads to this file")
 
+// ErrNoState says that a data directory has no state directory: nobody has ever
+// held it.
+var ErrNoState = errors.New("nothing of solehold is there")
+
 // CheckPath refuses a path that nobody means: an empty one, and a literal tilde,
 // which is a shell's abbreviation that was not expanded.
 func CheckPath(path string) error {

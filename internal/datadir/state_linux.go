@@ -15,6 +15,8 @@ type State struct {
 	dir  *Dir
 	path string // for messages, and for verification where it lies elsewhere
 	away bool   // not inside the data directory
+
+	whole bool // the data directory was opened with it, and is closed with it
 }
 
 // OpenState opens the directory of solehold's files. With create it is made
@@ -53,9 +55,27 @@ func (d *Dir) OpenStateAt(path string) (*State, error) {
 	return s, s.checked()
 }
 
-// FindState opens the state directory wherever it lies: at path if that is given,
-// else where the data directory says that it is, else inside.
-func (d *Dir) FindState(path string) (*State, error) {
+// StateOf opens the state directory of a data directory by their paths: at
+// statePath if that is given, else where the data directory says that it is, else
+// inside. ErrNoState says that there is a data directory and nothing of ours.
+func StateOf(dir, statePath string) (*State, error) {
+	d, err := Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	s, err := d.findState(statePath)
+	if err != nil {
+		d.Close()
+		if errors.Is(err, fs.ErrNotExist) {
+			err = errors.Join(ErrNoState, err)
+		}
+		return nil, err
+	}
+	s.whole = true
+	return s, nil
+}
+
+func (d *Dir) findState(path string) (*State, error) {
 	if path == "" {
 		paired, err := d.PairedState()
 		if err != nil {
@@ -146,7 +166,12 @@ func (s *State) lstat(name string, st *unix.Stat_t) error {
 }
 
 // Close closes the state directory.
-func (s *State) Close() error { return unix.Close(s.fd) }
+func (s *State) Close() error {
+	if s.whole {
+		s.dir.Close()
+	}
+	return unix.Close(s.fd)
+}
 
 // FD returns the descriptor of the state directory.
 func (s *State) FD() uintptr { return uintptr(s.fd) }

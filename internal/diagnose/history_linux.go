@@ -2,7 +2,7 @@ package diagnose
 
 import (
 	"errors"
-	"io/fs"
+	"os"
 
 	"github.com/solehold/solehold"
 	"github.com/solehold/solehold/internal/datadir"
@@ -11,17 +11,8 @@ import (
 
 // readHistory reads the events and the newest answer of the service.
 func readHistory(dir string, o *solehold.Options) (h journal.History, p journal.Pulse, err error) {
-	d, err := datadir.Open(dir)
-	if err != nil {
-		return h, p, err
-	}
-	defer d.Close()
-	path := ""
-	if o != nil {
-		path = o.StateDir
-	}
-	s, err := d.FindState(path)
-	if errors.Is(err, fs.ErrNotExist) {
+	s, err := datadir.StateOf(dir, statePath(o))
+	if errors.Is(err, datadir.ErrNoState) {
 		return h, p, nil
 	}
 	if err != nil {
@@ -31,4 +22,24 @@ func readHistory(dir string, o *solehold.Options) (h journal.History, p journal.
 	p, _ = journal.ReadPulse(s) // half written is as good as none
 	h, err = journal.Read(s)
 	return h, p, err
+}
+
+// openRoot opens the state directory for the readers of incidents.
+func openRoot(dir string, o *solehold.Options) (*os.Root, error) {
+	s, err := datadir.StateOf(dir, statePath(o))
+	if errors.Is(err, datadir.ErrNoState) {
+		return nil, errNoState
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	return s.Root()
+}
+
+func statePath(o *solehold.Options) string {
+	if o == nil {
+		return ""
+	}
+	return o.StateDir
 }

@@ -4,6 +4,7 @@ package diagnose
 
 import (
 	"errors"
+	"os"
 
 	"github.com/solehold/solehold"
 	"github.com/solehold/solehold/internal/journal"
@@ -13,3 +14,6 @@ import (
 func readHistory(string, *solehold.Options) (h journal.History, p journal.Pulse, err error) {
 	return h, p, errors.ErrUnsupported
 }
+
+// openRoot is not written for this system yet.
+func openRoot(string, *solehold.Options) (*os.Root, error) { return nil, errors.ErrUnsupported }

@@ -100,7 +100,7 @@ func (s *scene) chain(b blockers, met []int) string {
 	case b.hidden > 0:
 		names = append(names, fmt.Sprintf("a process that is not visible here (%d could not be looked into)", b.hidden))
 	}
-	return strings.Join(names, " and ")
+	return strings.Join(names, "; and by ")
 }
 
 // doing says what a process does: which lock it waits for itself, else where its

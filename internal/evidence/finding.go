@@ -13,7 +13,7 @@ func (s *scene) subject() string {
 		return s.name()
 	}
 	subject := fmt.Sprintf("pid %d (%s)", s.r.PIDs[0], short(s.command(s.r.PIDs[0])))
-	if s.r.Silent > 0 {
+	if s.r.Silent >= time.Second {
 		return fmt.Sprintf("%s has not answered for %s", subject, age(s.r.Silent))
 	}
 	return subject + ": " + printable(s.r.Reason)

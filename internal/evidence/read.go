@@ -30,15 +30,19 @@ const (
 // ErrNoIncident says that there is no incident of that name.
 var ErrNoIncident = errors.New("there is no such incident")
 
-// errNotPlain says that something else is where a file of an incident should be.
-var errNotPlain = errors.New("not a plain file")
+// ErrNoPart says that an incident has no file of that name.
+var ErrNoPart = errors.New("there is no such part")
+
+// ErrNotOurs says that something else is where an incident or its file should be:
+// a link, a fifo and the like.
+var ErrNotOurs = errors.New("not what solehold made")
 
 // names lists what is an incident by its name, oldest first.
 func names(state *os.Root) ([]string, error) {
 	if st, err := state.Lstat(Folder); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	} else if err == nil && !st.IsDir() {
-		return nil, &fs.PathError{Op: "open", Path: Folder, Err: errors.New("not a directory that solehold made")}
+		return nil, &fs.PathError{Op: "open", Path: Folder, Err: ErrNotOurs}
 	}
 	entries, err := fs.ReadDir(state.FS(), Folder)
 	if err != nil {
@@ -143,22 +147,26 @@ func exists(state *os.Root, id string) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("%w: %s", ErrNoIncident, id)
 	case err == nil && !st.IsDir():
-		return &fs.PathError{Op: "open", Path: path.Join(Folder, id), Err: errors.New("not a directory that solehold made")}
+		return &fs.PathError{Op: "open", Path: path.Join(Folder, id), Err: ErrNotOurs}
 	}
 	return err
 }
 
 func openPart(state *os.Root, id, name string) (*os.File, error) {
 	if name == "" || name == "." || name == ".." || strings.ContainsAny(name, `/\`) {
-		return nil, fmt.Errorf("incident %s: %q is not the name of a file in it", id, name)
+		return nil, fmt.Errorf("incident %s: %w: %q is not the name of one", id, ErrNoPart, name)
 	}
 	at := path.Join(Folder, id, name)
 	before, err := state.Lstat(at)
+	if errors.Is(err, fs.ErrNotExist) {
+		there, _ := Parts(state, id)
+		return nil, fmt.Errorf("incident %s: %w: %s; there are %s", id, ErrNoPart, name, strings.Join(there, ", "))
+	}
 	if err != nil {
 		return nil, err
 	}
 	if !before.Mode().IsRegular() {
-		return nil, &fs.PathError{Op: "open", Path: at, Err: errNotPlain}
+		return nil, &fs.PathError{Op: "open", Path: at, Err: ErrNotOurs}
 	}
 	// Not blocking: a fifo may take the place between the two calls.
 	f, err := state.OpenFile(at, os.O_RDONLY|syscall.O_NONBLOCK, 0)
@@ -167,7 +175,7 @@ func openPart(state *os.Root, id, name string) (*os.File, error) {
 	}
 	if st, err := f.Stat(); err != nil || !os.SameFile(before, st) {
 		f.Close()
-		return nil, &fs.PathError{Op: "open", Path: at, Err: errNotPlain}
+		return nil, &fs.PathError{Op: "open", Path: at, Err: ErrNotOurs}
 	}
 	return f, nil
 }

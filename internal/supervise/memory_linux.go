@@ -21,7 +21,6 @@ const failuresName = "failures.json"
 // remembers nothing.
 type memory struct {
 	state *datadir.State
-	dir   *datadir.Dir
 	boot  string
 	say   func(format string, args ...any)
 	mute  bool // that it cannot be written was said
@@ -36,19 +35,13 @@ type written struct {
 
 // openMemory opens the place; what fails is said, and then nothing is remembered.
 func openMemory(dir, statePath string, say func(string, ...any)) *memory {
-	d, err := datadir.Open(dir)
+	s, err := datadir.StateOf(dir, statePath)
 	if err != nil {
-		say("failures will not be remembered: %v", err)
-		return nil
-	}
-	s, err := d.FindState(statePath)
-	if err != nil {
-		d.Close()
 		say("failures will not be remembered: %v", err)
 		return nil
 	}
 	boot, _ := procfs.Default().BootID()
-	return &memory{state: s, dir: d, boot: boot, say: say}
+	return &memory{state: s, boot: boot, say: say}
 }
 
 // load returns what is remembered, with the time that has passed since. What
@@ -131,7 +124,6 @@ var errNoPlace = errors.New("solehold's own directory could not be opened")
 func (m *memory) close() {
 	if m != nil {
 		m.state.Close()
-		m.dir.Close()
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 	"syscall"
@@ -76,8 +77,11 @@ func (r *forcing) round(ctx context.Context, pids []int) error {
 	t.addBelow()
 	r.tell(t)
 	err := t.stop(ctx, stopping{signal: syscall.SIGTERM, grace: r.f.Grace})
-	if errors.Is(err, errDeathless) {
-		err = &StillHeldError{Dir: r.f.Dir, Why: err.Error()}
+	switch {
+	case errors.Is(err, errDeathless):
+		return &StillHeldError{Dir: r.f.Dir, Why: err.Error()}
+	case errors.Is(err, fs.ErrPermission):
+		return &solehold.OpError{Op: "stop its owner", Path: r.f.Dir, Reason: solehold.NotPermitted, Err: err}
 	}
 	return err
 }
@@ -102,8 +106,9 @@ func (r *forcing) evidence(ctx context.Context, t *target) {
 		r.log(solehold.Event{Kind: journal.Incident, Detail: "no evidence: there is no place for it"})
 		return
 	}
+	pids, token := r.ownerFirst(ctx, whole.pids())
 	in, err := evidence.Take(ctx, r.f.State, evidence.Request{
-		Subject: r.f.Dir, Reason: r.f.Because, PIDs: r.ownerFirst(ctx, whole.pids()), Silent: r.f.Waited,
+		Subject: r.f.Dir, Reason: r.f.Because, Token: token, PIDs: pids, Silent: r.f.Waited,
 	})
 	r.done.Incident, r.done.Finding = in.ID, in.Finding
 	detail := in.ID + ": " + in.Finding
@@ -111,18 +116,19 @@ func (r *forcing) evidence(ctx context.Context, t *target) {
 		r.f.Say("the evidence is not whole: %v", err)
 		detail += " (not whole: " + err.Error() + ")"
 	}
-	r.log(solehold.Event{Kind: journal.Incident, PID: t.pids()[0], Detail: detail})
+	r.log(solehold.Event{Kind: journal.Incident, PID: pids[0], Detail: detail})
 }
 
-// ownerFirst puts the process that the others belong to first.
-func (r *forcing) ownerFirst(ctx context.Context, pids []int) []int {
+// ownerFirst puts the process that the others belong to first, and tells the
+// token, which only labels.
+func (r *forcing) ownerFirst(ctx context.Context, pids []int) ([]int, uint64) {
 	s, err := solehold.Inspect(ctx, r.f.Dir, &r.f.Options)
 	if err == nil && s.Owner != nil {
 		if i := slices.Index(pids, s.Owner.PID); i >= 0 {
 			pids = slices.Insert(slices.Delete(pids, i, i+1), 0, s.Owner.PID)
 		}
 	}
-	return pids
+	return pids, s.Token
 }
 
 // tell writes down who is stopped before it is done.
