@@ -274,3 +274,24 @@ func TestSharers(t *testing.T) {
 		t.Errorf("with the mark alone: %v", pids)
 	}
 }
+
+// The holder's own place for evidence is that of its other files, also when the
+// state lies elsewhere; after the release there is none.
+func TestStateRoot(t *testing.T) {
+	t.Parallel()
+	dir, state := paired(t)
+	lock, err := acquireAt(t, dir, state)
+	must(t, err)
+	root, err := lock.StateRoot()
+	must(t, err)
+	defer root.Close()
+	must(t, root.Mkdir("made", 0o700))
+	if _, err := os.Stat(filepath.Join(state, "made")); err != nil {
+		t.Error(err)
+	}
+	must(t, lock.Release())
+	if root, err := lock.StateRoot(); err == nil {
+		root.Close()
+		t.Error("a root after the release")
+	}
+}

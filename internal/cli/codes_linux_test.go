@@ -107,7 +107,10 @@ func historyEnds() map[int]reached {
 func TestExitCodes(t *testing.T) {
 	testneed.Root(t)
 	t.Parallel()
-	for verb, ends := range map[string]map[int]reached{"run": runEnds(), "status": statusEnds(), "history": historyEnds()} {
+	for verb, ends := range map[string]map[int]reached{
+		"run": runEnds(), "status": statusEnds(), "history": historyEnds(), "release": releaseEnds(),
+		"incident list": listEnds(), "incident show": showEnds(), "incident pack": packEnds(),
+	} {
 		for _, code := range promised(t, verb) {
 			if ends[code] == nil {
 				t.Errorf("%s: nothing reaches code %d", verb, code)
@@ -129,7 +132,7 @@ func TestExitCodes(t *testing.T) {
 // promised reads the codes of a help text.
 func promised(t *testing.T, verb string) []int {
 	t.Helper()
-	_, list, _ := strings.Cut(ask(verb, "--help").stdout, "Exit codes:\n")
+	_, list, _ := strings.Cut(ask(append(strings.Fields(verb), "--help")...).stdout, "Exit codes:\n")
 	list, _, _ = strings.Cut(list, "\n\n")
 	var codes []int
 	for _, m := range regexp.MustCompile(`(?m)^  (\d+) +\S`).FindAllStringSubmatch(list, -1) {

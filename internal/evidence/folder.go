@@ -143,16 +143,17 @@ func (f *folder) describe(in Incident, r Request) {
 		f.fail(err)
 		return
 	}
-	f.replace(summaryName, summary(in, r))
 	f.replace(metaName, string(meta)+"\n")
+	f.replace(summaryName, summary(in, r))
 }
 
 // replace writes a file in the place of one that is there.
 func (f *folder) replace(name, text string) {
+	state, at := f.state, path.Join(f.name, name)
 	if f.put(name+".new", text) != nil {
+		f.timely(func() error { return state.Remove(at + ".new") })
 		return
 	}
-	state, at := f.state, path.Join(f.name, name)
 	if err := f.timely(func() error { return state.Rename(at+".new", at) }); err != nil {
 		f.fail(err)
 	}

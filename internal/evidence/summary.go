@@ -50,7 +50,14 @@ func numbers(pids []int) string {
 	return b.String()
 }
 
+// lastLines is the end of an output, fit for a page: bounded, since one line may
+// be as long as all of it.
 func lastLines(output []byte, n int) string {
-	lines := strings.SplitAfter(string(output), "\n")
-	return strings.Join(lines[max(0, len(lines)-n-1):], "")
+	const most = 8 << 10
+	lines := strings.Split(strings.TrimSuffix(string(output[max(0, len(output)-most):]), "\n"), "\n")
+	lines = lines[max(0, len(lines)-n):]
+	for i, line := range lines {
+		lines[i] = printable(strings.ReplaceAll(line, "\t", "  "))
+	}
+	return strings.Join(lines, "\n")
 }
