@@ -20,7 +20,7 @@ RACE      ?= $(if $(shell command -v "$$($(GO) env CC)"),1,0)
 RACE_DIRS ?= . health $(addprefix internal/,supervise oslock procfs procid record journal datadir sdnotify evidence)
 race_pkgs  = $(foreach d,$(RACE_DIRS),$(if $(wildcard $(d)/*.go),./$(d)))
 
-.PHONY: all build test deps race lint format cross fmt bench man clean
+.PHONY: all build test deps race lint format cross fmt bench demo man clean
 all: build
 
 build: ; $(if $(wildcard cmd/*/*.go),CGO_ENABLED=0 $(GO) build -trimpath $(STAMP) -ldflags "$(LDFLAGS)" -o $(BIN)/ ./cmd/...,@echo "no commands yet")
@@ -56,6 +56,9 @@ cross:
 	done
 
 fmt: ; $(GO) tool gofumpt -w .
+
+# The story of two starters in one minute, on the sample service.
+demo: build ; $(GO) build -o $(BIN)/ ./examples/kb && BIN=$(BIN) scripts/demo.sh
 
 bench: ; cd bench && $(GO) run .
 

@@ -33,8 +33,9 @@ func serve(lock *solehold.Lock, s settings) error {
 // answerRequests listens until a signal, the loss of the lock or a request to let go of it.
 func answerRequests(lock *solehold.Lock, s settings, notes *store) error {
 	// The context ends on a signal and also with the lock; its cause tells which it was.
+	// It is not undone on the way out: who asks for the directory and sends a signal, too, as solehold run does, must not
+	// end this process in the middle of closing the database.
 	ctx, stop := signal.NotifyContext(lock.Context(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
 	listener, err := net.Listen("tcp", s.addr)
 	if err != nil {
 		return err
@@ -52,11 +53,11 @@ func answerRequests(lock *solehold.Lock, s settings, notes *store) error {
 	select {
 	case <-ctx.Done():
 		slog.Info("shutting down", "because", context.Cause(ctx))
+		stop() // a second signal ends the process at once; the kernel frees the lock then, too
 	case <-lock.ReleaseRequested():
 		slog.Info("shutting down", "because", "asked to let go of "+lock.Dir())
 	case err = <-served:
 	}
-	stop() // a second signal ends the process at once; the kernel frees the lock then, too
 	return err
 }
 

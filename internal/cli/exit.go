@@ -46,6 +46,24 @@ func runCodes() []exitCode {
 }
 
 const (
+	watchUnwell  = 1
+	watchUnknown = 4
+)
+
+func watchCodes() []exitCode {
+	return []exitCode{
+		{0, "it is well, or was started, or another watch is at work; or a signal ended the watch"},
+		{watchUnwell, "with --once: it is not well, and was only reported or could not be started"},
+		{watchUnknown, "with --once: it cannot be told whether it is well, or who has the directory"},
+		{exitUsage, "the command line is wrong, or there is no such command"},
+		{exitGaveUp, "gave up: it does not stay up"},
+		{exitCreate, "something cannot be opened or made: missing, full, read-only"},
+		{exitPermission, "not permitted"},
+		{exitRefused, "refused: it would not be safe"},
+	}
+}
+
+const (
 	statusHeld    = 0
 	statusStale   = 1
 	statusFree    = 3

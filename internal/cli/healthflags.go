@@ -57,8 +57,8 @@ service is stopped and started again, or only reported (--on-unhealthy). An
 answer that tells nothing about the service never counts. Every --health-… flag
 has a --startup-… twin: that probe is asked first, until it is good once.`
 
-// registerRun adds what only `run` has.
-func (f *healthFlags) registerRun(fl *pflag.FlagSet) {
+// registerHealth adds what only `run` has.
+func (f *healthFlags) registerHealth(fl *pflag.FlagSet) {
 	f.register(fl)
 	fl.Var(&f.restart, "restart", "start the command again when it has ended: no, on-failure or always")
 	fl.Var(&f.unhealthySignal, "unhealthy-signal", "the signal that asks an unhealthy command to end, e.g. QUIT for the stacks of a Go or Java program (default: the stop signal)")

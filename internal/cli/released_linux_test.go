@@ -69,7 +69,9 @@ func listEnds() map[int]reached {
 }
 
 func incidentEnds(verb string, flags ...string) map[int]reached {
-	args := func(dir string, more ...string) []string { return append(append([]string{"incident", verb, dir}, flags...), more...) }
+	args := func(dir string, more ...string) []string {
+		return append(append([]string{"incident", verb, dir}, flags...), more...)
+	}
 	return map[int]reached{
 		0: func(t *testing.T) int {
 			dir := dataDir(t)

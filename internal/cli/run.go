@@ -17,18 +17,13 @@ type runFlags struct {
 	wait, grace, timeout         seconds
 	hold, orphans                choice
 	stopSignal                   signalFlag
-	heldExit                     int
+	heldExit, startedFD          int
 
 	*healthFlags
 }
 
 func (a *app) runCommand() *cobra.Command {
-	f := &runFlags{
-		grace: seconds(supervise.DefaultGrace), timeout: seconds(solehold.DefaultTimeout),
-		hold:       choice{string(supervise.HoldTree), []string{string(supervise.HoldTree), string(supervise.HoldNone)}},
-		orphans:    choice{string(supervise.OrphansRefuse), []string{string(supervise.OrphansRefuse), string(supervise.OrphansStop)}},
-		stopSignal: signalFlag{supervise.DefaultStopSignal}, healthFlags: newHealthFlags(),
-	}
+	f := newRunFlags()
 	cmd := &cobra.Command{
 		Use:   "run DIR [flags] -- COMMAND [ARG...]",
 		Short: "Run a command as the one owner of a data directory",
@@ -46,27 +41,21 @@ the directory if this wrapper dies, and are stopped when the command ends.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.run(cmd, f, args) },
 	}
 	cmd.Long += healthHelp + codesHelp("the command's own code, or its death by the same signal", runCodes())
-	f.register(cmd)
+	f.registerRun(cmd)
 	return cmd
 }
 
-func (f *runFlags) register(cmd *cobra.Command) {
+func (f *runFlags) registerRun(cmd *cobra.Command) {
 	fl := cmd.Flags()
-	fl.BoolVar(&f.create, "create", false, "make the directory if it is missing (mode 0700)")
+	f.registerLock(fl)
+	f.registerHealth(fl)
 	fl.BoolVar(&f.exec, "exec", false, "take the lock and become the command: no wrapper stays")
-	fl.BoolVar(&f.strict, "strict", false, "refuse file systems on which one owner cannot be promised")
 	fl.BoolVar(&f.asCode, "no-mirror", false, "exit with 128+n where signal n killed the command, instead of dying by it")
-	fl.StringVar(&f.name, "name", "", "the name that others see (default: that of the command)")
-	fl.StringVar(&f.state, "state", "", "keep solehold's files in this directory, for a command that wants DIR empty")
 	fl.Var(&f.wait, "wait", "wait this long for the owner to leave; 'forever' for no limit (default: do not wait)")
-	fl.Var(&f.grace, "grace", "time between the stop signal and SIGKILL")
-	fl.Var(&f.timeout, "timeout", "how long the file system may take to answer")
-	fl.Var(&f.hold, "hold", "who keeps the lock if the wrapper dies: tree or none")
-	fl.Var(&f.orphans, "orphans", "what to do about the command of a run whose wrapper was killed: refuse or stop")
-	fl.Var(&f.stopSignal, "stop-signal", "the signal that asks the command to end")
 	fl.Lookup("wait").DefValue = "" // its text says it
-	f.registerRun(fl)
 	fl.IntVar(&f.heldExit, "held-exit", 0, "exit code when the directory already has its owner; 75 fits supervisors")
+	fl.IntVar(&f.startedFD, "started-fd", 0, "tell on this descriptor how the start went")
+	fl.MarkHidden("started-fd")
 }
 
 func (a *app) run(cmd *cobra.Command, f *runFlags, args []string) error {
@@ -121,7 +110,7 @@ func (a *app) config(f *runFlags, args []string) supervise.Config {
 	}
 	return supervise.Config{
 		Dir: args[0], Command: args[1:], Options: o, Hold: supervise.Hold(f.hold.value), Orphans: supervise.Orphans(f.orphans.value),
-		Grace: time.Duration(f.grace), StopSignal: f.stopSignal.signal, Say: a.say,
+		Grace: time.Duration(f.grace), StopSignal: f.stopSignal.signal, Started: f.startedFD, Say: a.say,
 	}
 }
 

@@ -71,7 +71,8 @@ type Config struct {
 	// Mode is [Run] or [Watch].
 	Mode Mode
 	// Once ends a watch at its first decision: healthy, started, stopped and started, reported, or nothing to be done.
-	// For cron. Failing rounds below the threshold decide nothing.
+	// For cron. One failing round decides where nobody holds the lock; where somebody does, rounds below the threshold
+	// decide nothing.
 	Once bool
 	// HasStartup turns Startup on. In a watch it counts for a holder only: what nobody holds is not starting.
 	HasStartup bool
@@ -83,6 +84,8 @@ type Config struct {
 	Health Schedule
 	// AwaitReady makes a child without probes ready at its own word and not at its start.
 	AwaitReady bool
+	// LookTime is how much longer a round of a watch may take because it looks at the lock, too.
+	LookTime time.Duration
 	// MinFailing is how long the probes must have failed before anything is stopped: the time from failing round to
 	// failing round since the last good one, without stretches that have an unknown round in them. A threshold alone
 	// kills a service for one slow second. Default 30 s.
@@ -144,7 +147,7 @@ func (c Config) check() error {
 		return fmt.Errorf("%w: a negative count", ErrConfig)
 	case c.Backoff.Cap < c.Backoff.Base:
 		return fmt.Errorf("%w: the backoff's cap %v is below its base %v", ErrConfig, c.Backoff.Cap, c.Backoff.Base)
-	case outOfRange(c.MinFailing, c.Rearm, c.StableAfter, c.HalfLife, c.Backoff.Base, c.Backoff.Cap):
+	case outOfRange(c.LookTime, c.MinFailing, c.Rearm, c.StableAfter, c.HalfLife, c.Backoff.Base, c.Backoff.Cap):
 		return fmt.Errorf("%w: a duration is negative or longer than %v", ErrConfig, longest)
 	}
 	return errors.Join(c.Startup.check("startup"), c.Health.check("health"))

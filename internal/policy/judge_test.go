@@ -79,7 +79,7 @@ func (w *world) judgeStart(c policy.Command) error {
 		return fmt.Errorf("a start when the lock was last seen %v", w.known)
 	case watch && w.lock != policy.LockFree:
 		return errors.New("a start on an old look at the lock")
-	case watch && w.fails < w.cfg.Health.FailureThreshold:
+	case watch && w.fails < w.enough():
 		return errors.New("a start of what has not failed for long")
 	case w.cfg.RestartMax > 0 && w.deaths > w.cfg.RestartMax:
 		return errors.New("a start above the limit")
@@ -187,4 +187,13 @@ func (w *world) stuck() error {
 		return fmt.Errorf("stuck in %v: no timer and no answer is owed", w.m.State())
 	}
 	return nil
+}
+
+// enough is how many rounds must fail before a start: one where a watch decides
+// once.
+func (w *world) enough() int {
+	if w.cfg.Once {
+		return 1
+	}
+	return w.cfg.Health.FailureThreshold
 }

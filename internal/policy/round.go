@@ -9,6 +9,7 @@ type round struct {
 	answerBy  time.Duration // after this it is unknown
 	saidSlow  bool          // since the last quick answer
 	saidBlind bool          // since the last verdict
+	blind     int           // rounds without one
 }
 
 // window is the failing rounds since the last good one.
@@ -64,6 +65,9 @@ func (m *Machine) ask() {
 	m.question, m.asked = m.which(), m.next()
 	s := m.schedules(m.question)
 	m.due, m.answerBy = m.now+s.Period, m.now+s.Timeout+s.Period
+	if m.cfg.Mode == Watch {
+		m.answerBy += m.cfg.LookTime
+	}
 	if m.applies(freshLock, true) {
 		m.lock = LockUnknown
 	}
@@ -76,6 +80,9 @@ func (m *Machine) answer(in Input) {
 		return
 	}
 	m.asked = 0
+	if m.now <= m.answerBy {
+		m.due = max(m.due, m.now) // we did run all the time: a slow look is no gap
+	}
 	switch {
 	case m.applies(inTime, m.now > m.answerBy):
 		m.unsure()
@@ -96,7 +103,7 @@ func (m *Machine) succeed(v Verdict) {
 	if v == Slow && !m.saidSlow {
 		m.emit(Command{Op: Say, Cause: BecauseSlow})
 	}
-	m.saidSlow, m.saidBlind, m.said = v == Slow, false, false
+	m.saidSlow, m.saidBlind, m.said, m.blind = v == Slow, false, false, 0
 	if m.marked {
 		m.emit(Command{Op: MarkHealthy})
 	}
@@ -124,13 +131,22 @@ func (m *Machine) fail() {
 	m.lastFail = m.now
 	m.gapDebt = max(0, m.gapDebt-1)
 	switch {
-	case m.applies(threshold, m.fails < m.schedules(m.question).FailureThreshold):
+	case m.applies(threshold, m.fails < m.needed()):
 	case m.applies(gapRounds, m.gapDebt > 0):
 	case m.cfg.Mode == Watch:
 		m.decide()
 	default:
 		m.sicken()
 	}
+}
+
+// needed is how many rounds must fail. What nobody holds is not merely slow, so a
+// watch that decides once decides that at once.
+func (m *Machine) needed() int {
+	if m.cfg.Once && m.lock == LockFree {
+		return 1
+	}
+	return m.schedules(m.question).FailureThreshold
 }
 
 // unsure takes a round without a verdict. It is said once, since a probe that is always blind protects nothing.
@@ -143,7 +159,18 @@ func (m *Machine) unsure() {
 		m.emit(Command{Op: Say, Cause: BecauseUnknown})
 	}
 	m.saidBlind = true
-	m.once(BecauseUnknown)
+	m.doubt()
+}
+
+// doubt counts a round that leaves open what to do; a watch that decides once
+// gives up on as many as would have been failures.
+func (m *Machine) doubt() {
+	if !m.cfg.Once {
+		return
+	}
+	if m.blind++; m.blind >= m.schedules(m.question).FailureThreshold {
+		m.once(BecauseUnknown)
+	}
 }
 
 // gap forgets what failed before a clock gap, and the round that was running in it.

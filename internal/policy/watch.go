@@ -45,7 +45,7 @@ func (m *Machine) decide() {
 	case m.lock == LockHeld:
 		m.sicken()
 	default:
-		m.once(BecauseUnknown)
+		m.doubt()
 	}
 }
 

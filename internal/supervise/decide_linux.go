@@ -14,8 +14,6 @@ import (
 // do carries out one command of the machine.
 func (r *runner) do(c policy.Command) {
 	switch c.Op {
-	case policy.Wake:
-		r.timer.Reset(max(0, c.At-sinceBoot()))
 	case policy.Probe:
 		r.prober.ask(r.alive, c)
 	case policy.Start:

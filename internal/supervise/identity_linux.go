@@ -18,7 +18,7 @@ import (
 type identity struct {
 	proc    procfs.FS
 	belongs func(pid int) bool // to the service
-	members func() []int       // processes of the service
+	members func() []int       // processes of the service; none where they cannot be told now
 
 	mu     sync.Mutex
 	proven []uint32 // sockets that were seen in the service
@@ -35,7 +35,7 @@ func (i *identity) check(r health.Result) health.Result {
 	switch {
 	case r.Peer.Remote.IsValid():
 		stranger = i.tcp(r.Peer)
-	case r.Peer.PID > 0 && !i.belongs(r.Peer.PID) && !i.hasSocket(i.unix(r.Peer.Path)):
+	case r.Peer.PID > 0 && !i.belongs(r.Peer.PID) && i.foreign(i.unix(r.Peer.Path)):
 		stranger = fmt.Sprintf("pid %d (%s), which does not belong to the service, answered at %s", r.Peer.PID, i.name(r.Peer.PID), r.Peer.Path)
 	}
 	if stranger == "" {
@@ -57,7 +57,7 @@ func (i *identity) tcp(p health.Peer) string {
 	if len(sockets) == 0 {
 		return fmt.Sprintf("no socket of this machine listens at %s as far as can be seen from here, so somebody else answered", p.Remote)
 	}
-	if i.hasSocket(sockets) {
+	if !i.foreign(sockets) {
 		return ""
 	}
 	return fmt.Sprintf("%s, which does not belong to the service, listens at %s", i.holder(sockets), p.Remote)
@@ -78,30 +78,28 @@ func own(addr netip.Addr) bool {
 	})
 }
 
-// hasSocket reports whether all of the sockets are open in the service. What was
+// foreign reports whether one of the sockets is not open in the service. What was
 // seen once need not be looked for as long as its owner lives.
-func (i *identity) hasSocket(sockets []uint32) bool {
+func (i *identity) foreign(sockets []uint32) bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if len(sockets) == 0 {
+	if len(sockets) > 0 && slices.Equal(sockets, i.proven) && i.opens(i.owner, sockets[:1]) && i.belongs(i.owner) {
 		return false
 	}
-	if slices.Equal(sockets, i.proven) && i.owner > 0 && i.opens(i.owner, sockets[:1]) && i.belongs(i.owner) {
-		return true
-	}
+	members := i.members()
 	missing := slices.Clone(sockets)
-	for _, pid := range i.members() {
+	for _, pid := range members {
 		before := len(missing)
 		missing = slices.DeleteFunc(missing, func(s uint32) bool { return i.opens(pid, []uint32{s}) })
 		if len(missing) < before {
 			i.owner = pid
 		}
-		if len(missing) == 0 {
+		if len(missing) == 0 && before > 0 {
 			i.proven = sockets
-			return true
+			return false
 		}
 	}
-	return false
+	return len(members) > 0
 }
 
 // opens reports whether a process has one of the sockets open.

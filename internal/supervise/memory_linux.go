@@ -2,7 +2,6 @@ package supervise
 
 import (
 	"errors"
-	"math/rand/v2"
 	"os"
 	"time"
 
@@ -10,16 +9,20 @@ import (
 	"github.com/solehold/solehold/internal/journal"
 	"github.com/solehold/solehold/internal/policy"
 	"github.com/solehold/solehold/internal/procfs"
-	"golang.org/x/sys/unix"
 )
 
 // failuresName is the file that remembers failures, so that a crash loop of the
 // wrapper itself is one too, and that a watch does not undo a give-up.
-const failuresName = "failures.json"
+// A watch remembers its own in watchName.
+const (
+	failuresName = "failures.json"
+	watchName    = "watch.json"
+)
 
 // memory is that file, and the one that says how the service is. A nil one
 // remembers nothing.
 type memory struct {
+	name  string
 	state *datadir.State
 	boot  string
 	say   func(format string, args ...any)
@@ -41,7 +44,7 @@ func openMemory(dir, statePath string, say func(string, ...any)) *memory {
 		return nil
 	}
 	boot, _ := procfs.Default().BootID()
-	return &memory{state: s, boot: boot, say: say}
+	return &memory{name: failuresName, state: s, boot: boot, say: say}
 }
 
 // load returns what is remembered, with the time that has passed since. What
@@ -50,8 +53,12 @@ func (m *memory) load() policy.Memory {
 	if m == nil {
 		return policy.Memory{}
 	}
+	return m.loadFrom(m.name)
+}
+
+func (m *memory) loadFrom(name string) policy.Memory {
 	var w written
-	if journal.ReadPage(m.read(failuresName), &w) != nil {
+	if journal.ReadPage(m.read(name), &w) != nil {
 		return policy.Memory{}
 	}
 	if w.Boot == m.boot && w.Boot != "" {
@@ -78,7 +85,7 @@ func (m *memory) save(mem policy.Memory) {
 		return
 	}
 	page, err := journal.Page(written{mem, m.boot, sinceBoot()})
-	m.write(failuresName, page, err)
+	m.write(m.name, page, err)
 }
 
 // pulse writes down how the service was just now.
@@ -126,17 +133,3 @@ func (m *memory) close() {
 		m.state.Close()
 	}
 }
-
-// sinceBoot is CLOCK_BOOTTIME: nobody can step it, and it goes on while the
-// machine sleeps.
-func sinceBoot() time.Duration {
-	var ts unix.Timespec
-	if unix.ClockGettime(unix.CLOCK_BOOTTIME, &ts) != nil {
-		return 0
-	}
-	return time.Duration(ts.Nano())
-}
-
-// uniform is for the machine's backoff: starters that failed together must not
-// come back together.
-func uniform() float64 { return rand.Float64() }

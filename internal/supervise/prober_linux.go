@@ -113,6 +113,16 @@ func (p *prober) history(start time.Time) (answers []string, silent time.Duratio
 	return slices.Clone(p.log), time.Since(since)
 }
 
+// silence is how long no answer was good; 0 where none ever was.
+func (p *prober) silence() time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.good.IsZero() {
+		return 0
+	}
+	return time.Since(p.good)
+}
+
 // newest returns the last answer.
 func (p *prober) newest() (at time.Time, result health.Result) {
 	p.mu.Lock()

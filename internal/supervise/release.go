@@ -23,6 +23,10 @@ type Force struct {
 	Because string
 	// Waited is how long the holder did not follow a request.
 	Waited time.Duration
+	// Answers are the last ones to the probe, for the evidence.
+	Answers []string
+	// Saved says that the evidence was saved before.
+	Saved bool
 	// State takes the incident; nil where it cannot be opened, which is then said.
 	State *os.Root
 	// Log appends an event to the history.

@@ -22,7 +22,7 @@ import (
 // *StillHeldError or that of a look at the directory.
 func ForceRelease(ctx context.Context, f Force) (Forced, error) {
 	f.Grace = cmp.Or(f.Grace, DefaultForceGrace)
-	r := &forcing{f: f}
+	r := &forcing{f: f, taken: f.Saved}
 	for range holderRounds {
 		pids, err := solehold.Sharers(ctx, f.Dir, &f.Options)
 		if err != nil {
@@ -46,6 +46,24 @@ func Inside(o solehold.Owner) bool {
 		pids = append(pids, o.Wrapper)
 	}
 	return above(pids)
+}
+
+// SaveEvidence only looks: it saves the evidence of the processes that hold the
+// directory, for a ForceRelease that may follow.
+func SaveEvidence(ctx context.Context, f Force) (Forced, error) {
+	r := &forcing{f: f}
+	pids, err := solehold.Sharers(ctx, f.Dir, &f.Options)
+	if err != nil {
+		return r.done, err
+	}
+	t := newTarget()
+	defer t.close()
+	t.take(pids)
+	if err := r.prove(ctx, t); err != nil {
+		return r.done, err
+	}
+	r.evidence(ctx, t)
+	return r.done, nil
 }
 
 // forcing is one forced release.
@@ -108,7 +126,7 @@ func (r *forcing) evidence(ctx context.Context, t *target) {
 	}
 	pids, token := r.ownerFirst(ctx, whole.pids())
 	in, err := evidence.Take(ctx, r.f.State, evidence.Request{
-		Subject: r.f.Dir, Reason: r.f.Because, Token: token, PIDs: pids, Silent: r.f.Waited,
+		Subject: r.f.Dir, Reason: r.f.Because, Token: token, PIDs: pids, Silent: r.f.Waited, Probe: r.f.Answers,
 	})
 	r.done.Incident, r.done.Finding = in.ID, in.Finding
 	detail := in.ID + ": " + in.Finding
@@ -116,7 +134,11 @@ func (r *forcing) evidence(ctx context.Context, t *target) {
 		r.f.Say("the evidence is not whole: %v", err)
 		detail += " (not whole: " + err.Error() + ")"
 	}
-	r.log(solehold.Event{Kind: journal.Incident, PID: pids[0], Detail: detail})
+	e := solehold.Event{Kind: journal.Incident, Token: token, Detail: detail}
+	if len(pids) > 0 {
+		e.PID = pids[0]
+	}
+	r.log(e)
 }
 
 // ownerFirst puts the process that the others belong to first, and tells the

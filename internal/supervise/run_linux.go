@@ -32,13 +32,17 @@ func Run(ctx context.Context, c Config) (End, error) {
 	r.listen()
 	defer signal.Stop(r.children)
 	defer signal.Stop(r.signals)
+	starter := newStarter(c.Started)
 	r.inherited = inheritedFiles()
 	if err := r.acquire(ctx); err != nil {
+		starter.tell(err)
 		return End{}, err
 	}
 	r.listenToAll()
 	defer close(r.done)
-	if err := r.prepare(); err != nil {
+	err = r.prepare()
+	starter.tell(err)
+	if err != nil {
 		r.close()
 		return End{}, errors.Join(err, r.lock.Release())
 	}
@@ -81,15 +85,12 @@ type runner struct {
 	saved     chan savedIncident
 	done      chan struct{} // closed when the loop has ended: nobody reads answers any more
 
-	machine *policy.Machine
-	pending []policy.Input
-	feeding bool
-	timer   *time.Timer // for the machine's Wake
-	prober  *prober     // nil without probes
-	probes  nursery
-	relay   *relay
-	output  *output // nil where the command has our descriptors
-	memory  *memory // nil where nothing is remembered
+	driver
+	prober *prober // nil without probes
+	probes nursery
+	relay  *relay
+	output *output // nil where the command has our descriptors
+	memory *memory // nil where nothing is remembered
 
 	life
 	lives    int            // begun so far
@@ -108,8 +109,6 @@ func (r *runner) prepare() error {
 	r.tree = newTree(procfs.Default())
 	r.tree.exempt = r.probes.has
 	r.tty = openTerminal()
-	r.timer = time.NewTimer(time.Hour)
-	r.timer.Stop()
 	if group, err := newCgroup(); err == nil {
 		r.group = group
 	}
@@ -122,7 +121,7 @@ func (r *runner) prepare() error {
 	}
 	err := r.newProber()
 	if err == nil {
-		r.machine, err = policy.New(r.c.Judge(policy.Run), remembered, sinceBoot())
+		r.driver, err = drive(r.c.Judge(policy.Run), remembered, r.do)
 	}
 	if err != nil {
 		return err
@@ -186,24 +185,6 @@ func (r *runner) requested(q solehold.ReleaseRequest) {
 		r.log(solehold.Event{Kind: journal.ReleaseRequested, Detail: "by " + q.String()})
 	}
 	r.askStop(r.c.StopSignal, "the directory was asked for")
-}
-
-// feed gives the machine an input and carries out what it wants. What comes of
-// that are inputs again: they wait until all commands of a step are done.
-func (r *runner) feed(in policy.Input) {
-	r.pending = append(r.pending, in)
-	if r.feeding {
-		return
-	}
-	r.feeding = true
-	for len(r.pending) > 0 {
-		in, r.pending = r.pending[0], r.pending[1:]
-		in.Rand = uniform()
-		for _, c := range r.machine.Step(sinceBoot(), in) {
-			r.do(c)
-		}
-	}
-	r.feeding = false
 }
 
 // answer brings what another goroutine found out to the loop.

@@ -107,6 +107,9 @@ type Config struct {
 	UnhealthySignal syscall.Signal
 	// Output says how the command's output reaches ours; OutputAuto by default.
 	Output Output
+	// Started is a descriptor that is told how the first start went, for a watch
+	// that launched this; 0 for none.
+	Started int
 	// Say prints one line for people.
 	Say func(format string, args ...any)
 }

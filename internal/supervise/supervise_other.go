@@ -26,3 +26,6 @@ func ForceRelease(context.Context, Force) (Forced, error) { return Forced{}, err
 
 // Inside is not written for this system yet.
 func Inside(solehold.Owner) bool { return false }
+
+// Run is not written for this system yet.
+func (w Watch) Run(context.Context) (Watched, error) { return Watched{}, errors.ErrUnsupported }

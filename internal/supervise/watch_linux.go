@@ -1,0 +1,448 @@
+package supervise
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/solehold/solehold"
+	"github.com/solehold/solehold/internal/datadir"
+	"github.com/solehold/solehold/internal/journal"
+	"github.com/solehold/solehold/internal/oslock"
+	"github.com/solehold/solehold/internal/policy"
+	"github.com/solehold/solehold/internal/procfs"
+	"github.com/solehold/solehold/internal/procid"
+)
+
+// guardName is the file that keeps two watches of one directory from acting at
+// the same time: the one that has it locked acts.
+const guardName = "watch"
+
+// retryStop is the time between two attempts to stop a holder that did not end.
+const retryStop = 10 * time.Second
+
+// Run watches until a signal ends it or, with Once, until its first decision. An
+// error says that it could not begin.
+func (w Watch) Run(ctx context.Context) (Watched, error) {
+	if w.Unit == "" {
+		if _, err := lookPath(w.Command[0]); err != nil {
+			return Watched{}, err
+		}
+	}
+	state, err := w.state()
+	if err != nil {
+		return Watched{}, err
+	}
+	guard, err := state.OpenWrite(guardName)
+	if err != nil {
+		state.Close()
+		return Watched{}, err
+	}
+	defer guard.Close() // and with it the lock
+	if err := oslock.TryLock(guard.FD(), oslock.Owner); err != nil {
+		state.Close()
+		if errors.Is(err, oslock.ErrHeld) {
+			return Watched{Busy: true}, nil
+		}
+		return Watched{}, &fs.PathError{Op: "lock", Path: guard.Path(), Err: err}
+	}
+	log, err := solehold.RequestRelease(ctx, w.Dir, solehold.ReleaseRequest{}, &w.Options)
+	if err != nil {
+		state.Close()
+		return Watched{}, err
+	}
+	defer log.Withdraw()
+	boot, _ := procfs.Default().BootID()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	l := &lookout{
+		w: w, ctx: ctx, history: log, memory: &memory{name: watchName, state: state, boot: boot, say: w.Say},
+		results: make(chan func(), 1), signals: make(chan os.Signal, 8),
+	}
+	defer l.memory.close()
+	signal.Notify(l.signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
+	defer signal.Stop(l.signals)
+	return l.run()
+}
+
+// state opens solehold's own directory, and makes it where there is none yet.
+func (w Watch) state() (*datadir.State, error) {
+	if w.Options.Create {
+		if err := os.Mkdir(w.Dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+			return nil, err
+		}
+	}
+	s, err := datadir.StateOf(w.Dir, w.Options.StateDir)
+	if !errors.Is(err, datadir.ErrNoState) || w.Options.StateDir != "" {
+		return s, err
+	}
+	d, err := datadir.Open(w.Dir)
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	if err := d.Check(); err != nil {
+		return nil, err
+	}
+	s, err = d.OpenState(true)
+	if err != nil {
+		return nil, err
+	}
+	s.Close()
+	return datadir.StateOf(w.Dir, "")
+}
+
+// lookout is a watch at work. Its loop is the only goroutine that uses what has
+// no lock of its own.
+type lookout struct {
+	w       Watch
+	ctx     context.Context
+	history *solehold.PendingRelease
+	memory  *memory
+	prober  *prober
+	results chan func() // what goroutines found out, for the loop to take in
+	signals chan os.Signal
+
+	driver
+	status  solehold.Status // as seen last
+	told    bool            // that somebody has it
+	trigger policy.Command  // of the launch that is under way
+	end     Watched
+	over    bool
+}
+
+func (l *lookout) run() (Watched, error) {
+	l.prober = &prober{identity: &identity{proc: procfs.Default(), belongs: l.belongs, members: l.members}}
+	var err error
+	if l.prober.health, err = newAsker(l.w.Health, nil, nil); err != nil {
+		return Watched{}, err
+	}
+	if l.prober.startup, err = newAsker(l.w.Startup, nil, nil); err != nil {
+		return Watched{}, err
+	}
+	config := l.w.Judge(policy.Watch)
+	config.Once, config.LookTime = l.w.Once, 2*lookLimit(l.w.Options)
+	if l.driver, err = drive(config, l.memory.load(), l.carryOut); err != nil {
+		return Watched{}, err
+	}
+	if l.w.Retry {
+		l.feed(policy.Input{Kind: policy.Reset})
+	}
+	l.feed(policy.Input{Kind: policy.Begin})
+	for !l.over {
+		select {
+		case take := <-l.results:
+			take()
+		case <-l.timer.C:
+			l.feed(policy.Input{Kind: policy.Tick})
+		case s := <-l.signals:
+			l.feed(policy.Input{Kind: policy.StopRequested, Reason: "stopped by " + SignalName(s.(syscall.Signal))})
+		case <-l.ctx.Done():
+			l.feed(policy.Input{Kind: policy.StopRequested, Reason: "cancelled"})
+		}
+	}
+	return l.end, nil
+}
+
+// lookLimit is how long a look at the directory may take.
+func lookLimit(o solehold.Options) time.Duration {
+	if o.Timeout > 0 {
+		return o.Timeout
+	}
+	return solehold.DefaultTimeout
+}
+
+// later does what takes time on a goroutine of its own; then comes back to the
+// loop.
+func (l *lookout) later(work func() func()) {
+	go func() {
+		take := work()
+		select {
+		case l.results <- take:
+		case <-l.ctx.Done():
+		}
+	}()
+}
+
+// carryOut does one command of the machine.
+func (l *lookout) carryOut(c policy.Command) {
+	switch c.Op {
+	case policy.Probe:
+		l.look(c)
+	case policy.Start:
+		l.memory.save(l.machine.Memory())
+		l.trigger = c
+		l.later(func() func() {
+			result := l.w.launch(l.ctx)
+			return func() { l.launched(c, result) }
+		})
+	case policy.TakeEvidence:
+		l.evidence(c)
+	case policy.StopTree:
+		l.stop(c)
+	case policy.MarkUnhealthy:
+		l.tell(journal.Health, "alive but not well: "+c.Detail)
+	case policy.MarkHealthy:
+		l.tell(journal.Health, "answers again: "+c.Detail)
+	case policy.Recovered:
+		l.trigger.Detail = c.Detail
+	case policy.Restarting:
+		l.memory.save(l.machine.Memory())
+		if c.Delay > 0 {
+			l.w.Say("waiting %s before the next start: earlier ones failed", short(c.Delay))
+		}
+	case policy.GiveUp, policy.End:
+		l.conclude(c)
+	case policy.Say:
+		l.remark(c)
+	}
+}
+
+// look asks the service first. Who has the directory is only of interest where
+// that is not well: a healthy round costs one question.
+func (l *lookout) look(c policy.Command) {
+	a := l.prober.health
+	if c.Which == policy.Startup {
+		a = l.prober.startup
+	}
+	l.later(func() func() {
+		result := l.prober.judge(l.ctx, a)
+		var status solehold.Status
+		bad := !result.Verdict.Good()
+		if bad {
+			status = l.w.Look(l.ctx)
+		}
+		return func() {
+			if bad {
+				l.see(status)
+			}
+			l.feed(policy.Input{Kind: policy.ProbeResult, For: c.ID, Verdict: verdict(result.Verdict), Reason: result.Detail})
+		}
+	})
+}
+
+// see tells the machine who has the directory.
+func (l *lookout) see(s solehold.Status) {
+	l.status = s
+	in := policy.Input{Kind: policy.LockState, Holder: s.Token, GivenUp: l.memory.loadFrom(failuresName).GivenUp}
+	switch s.State {
+	case solehold.Free:
+		in.Lock = policy.LockFree
+	case solehold.Held:
+		in.Lock = policy.LockHeld
+		l.turnedAway(s)
+	case solehold.NotKnown:
+		in.Reason = fmt.Sprint(s.Err)
+	default:
+		in.Lock, in.Reason = policy.LockDanger, strings.Join(append([]string{string(s.State)}, s.Findings...), ": ")
+	}
+	l.feed(in)
+}
+
+// turnedAway tells, once, that a watch which was to start the service found that
+// it has its owner: somebody else was faster, and it may still be starting.
+func (l *lookout) turnedAway(s solehold.Status) {
+	if !l.w.Once || l.told || s.Owner == nil {
+		return
+	}
+	l.told = true
+	l.w.Say("%s already has its owner: %s; waiting for its answer.", s.Dir, s.Owner)
+	uid, name := os.Getuid(), l.w.Options.Name
+	l.log(solehold.Event{
+		Kind: journal.Refused, PID: os.Getpid(), UID: &uid, Name: name, Detail: "this watch starts nothing: it has its owner",
+		By: procid.OriginOf(procfs.Default(), 0).By,
+	})
+}
+
+// launched takes in how a launch went. One that found an owner by then is no
+// failure: the wanted state holds.
+func (l *lookout) launched(c policy.Command, r launched) {
+	l.end.Held = r.held
+	switch {
+	case r.err == nil:
+		text := "nobody had it, and the probe says: " + l.trigger.Detail
+		if l.w.Unit != "" {
+			text = "started " + l.w.Unit + ": " + text
+		}
+		l.w.Say("%s: started: %s", l.w.Dir, text)
+		l.log(solehold.Event{Kind: journal.Recovery, PID: r.pid, Name: l.w.name(), Detail: text})
+		l.feed(policy.Input{Kind: policy.ChildStarted, For: c.ID})
+		return
+	case !r.held:
+		l.log(solehold.Event{Kind: journal.Health, Detail: "it could not be started: " + r.err.Error()})
+	}
+	l.feed(policy.Input{Kind: policy.Exited, For: c.ID, TreeDead: true, Reason: r.err.Error()})
+}
+
+func (w Watch) name() string {
+	if w.Unit != "" {
+		return w.Unit
+	}
+	return solehold.CommandLine(w.Command)
+}
+
+// force is what evidence and stop have in common.
+func (l *lookout) force(c policy.Command) Force {
+	answers, _ := l.prober.history(time.Time{})
+	return Force{
+		Dir: l.w.Dir, Options: l.w.Options, Grace: l.w.Grace, Because: "watch: " + c.Detail,
+		Answers: answers, Saved: true, Log: l.history.Log, Say: l.w.Say,
+	}
+}
+
+func (l *lookout) evidence(c policy.Command) {
+	f := l.force(c)
+	f.Waited = l.prober.silence()
+	l.later(func() func() {
+		if root, err := l.memory.root(); err == nil {
+			defer root.Close()
+			f.State = root
+		}
+		done, err := SaveEvidence(l.ctx, f)
+		return func() {
+			if err != nil {
+				l.w.Say("no evidence: %v", err)
+			} else {
+				l.w.Say("%s: evidence: %s: %s", l.w.Dir, done.Incident, done.Finding)
+			}
+			l.feed(policy.Input{Kind: policy.EvidenceDone, For: c.ID, Reason: c.Detail})
+		}
+	})
+}
+
+// stop stops the holder that was proven, however long that takes.
+func (l *lookout) stop(c policy.Command) {
+	f := l.force(c)
+	l.later(func() func() {
+		for said := false; l.ctx.Err() == nil; said = true {
+			err := l.stopOnce(f)
+			if err == nil {
+				break
+			}
+			if !said {
+				l.w.Say("%v; trying again every %s", err, retryStop)
+			}
+			pause(l.ctx, retryStop)
+		}
+		return func() { l.feed(policy.Input{Kind: policy.Exited, For: c.ID, TreeDead: true, Reason: c.Detail}) }
+	})
+}
+
+func (l *lookout) stopOnce(f Force) error {
+	if l.w.Unit != "" {
+		return systemctl(l.ctx, unitLimit+l.w.Grace, "stop", l.w.Unit)
+	}
+	_, err := ForceRelease(l.ctx, f)
+	return err
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}
+
+// tell says it to people and writes it down.
+func (l *lookout) tell(kind journal.Kind, text string) {
+	l.w.Say("%s: %s", l.w.Dir, text)
+	e := solehold.Event{Kind: kind, Token: l.status.Token, Detail: text}
+	if o := l.status.Owner; o != nil {
+		e.PID, e.Name = o.PID, solehold.CommandLine(o.Command)
+	}
+	l.log(e)
+}
+
+func (l *lookout) log(e solehold.Event) {
+	if err := l.history.Log(e); err != nil {
+		l.w.Say("%v", err)
+	}
+}
+
+// remark tells of what nothing follows from.
+func (l *lookout) remark(c policy.Command) {
+	text := c.Detail
+	switch c.Cause {
+	case policy.BecauseSlow:
+		text = "answers slowly: " + text
+	case policy.BecauseUnknown:
+		text = "cannot tell whether it is well; nothing is started or stopped: " + text
+	case policy.BecauseGivenUp:
+		text = "it is down, and earlier starts failed too often: nothing is started until somebody does so from a terminal or with --retry"
+	case policy.BecauseLaunch:
+		if l.end.Held {
+			l.w.Say("%s. Nothing to do.", text)
+			return
+		}
+		text = "it could not be started: " + text
+	}
+	l.w.Say("%s: %s", l.w.Dir, text)
+}
+
+func (l *lookout) conclude(c policy.Command) {
+	l.over = true
+	l.end.Cause, l.end.GaveUp = c.Cause, c.Op == policy.GiveUp || c.Cause == policy.BecauseGivenUp
+	l.memory.save(l.machine.Memory())
+	switch {
+	case c.Op == policy.GiveUp:
+		l.tell(journal.Restart, "giving up: it does not stay up; nothing is started until somebody does so from a terminal or with --retry")
+	case c.Cause == policy.BecauseUnknown:
+		l.w.Say("%s: %s; nothing was done", l.w.Dir, l.doubt(c))
+	}
+}
+
+func (l *lookout) doubt(c policy.Command) string {
+	if l.status.State != "" && l.status.State != solehold.Free && l.status.State != solehold.Held {
+		return string(l.status.State) + ": " + strings.Join(l.status.Findings, "; ")
+	}
+	return "cannot tell whether it is well: " + c.Detail
+}
+
+// roots lists the owner and who shares its lock; not known where that cannot be
+// told now.
+func (l *lookout) roots() (pids []int, known bool) {
+	s, err := solehold.Inspect(l.ctx, l.w.Dir, &l.w.Options)
+	switch {
+	case err != nil, s.State == solehold.NotKnown:
+		return nil, false
+	case s.Owner == nil, !s.Owner.Visible():
+		return nil, true
+	}
+	pids = append([]int{s.Owner.PID}, s.Owner.Sharing...)
+	if s.Owner.Wrapper != 0 && !s.Owner.WrapperGone {
+		pids = append(pids, s.Owner.Wrapper)
+	}
+	return pids, true
+}
+
+// members lists the processes of the holder, with what runs below them. This
+// process, which serves nobody, stands for a holder that nobody has seen.
+func (l *lookout) members() []int {
+	roots, known := l.roots()
+	if !known {
+		return nil
+	}
+	all := append([]int{os.Getpid()}, roots...)
+	for _, pid := range roots {
+		t := tree{proc: procfs.Default(), self: pid}
+		all = append(all, t.pids()...)
+	}
+	return all
+}
+
+// belongs reports whether a process is the holder's.
+func (l *lookout) belongs(pid int) bool {
+	roots, _ := l.roots()
+	return slices.Contains(roots, pid) || slices.ContainsFunc(procfs.Default().Ancestors(pid), func(p procfs.Stat) bool {
+		return slices.Contains(roots, p.PID)
+	})
+}
