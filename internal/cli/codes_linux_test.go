@@ -37,7 +37,7 @@ func runEnds() map[int]reached {
 			return program(t, "failing", "ENOLCK", "set", "solehold", "run", dataDir(t), "--", "true").code
 		},
 		76: func(t *testing.T) int {
-			return program(t, "solehold", "run", dataDir(t), "--", "sh", "-c", `rm -r "$SOLEHOLD_DIR"; exec sleep 300`).code
+			return program(t, "solehold", "run", dataDir(t), "--", "sh", "-c", `until rm -r "$SOLEHOLD_DIR"; do :; done; exec sleep 300`).code
 		},
 		77: func(t *testing.T) int { return program(t, "nobody", "solehold", "run", dataDir(t), "--", "true").code },
 		78: func(t *testing.T) int {
