@@ -27,6 +27,7 @@ type pending struct {
 	held   *HeldError // whom it waits for
 	over   bool       // that holder has let go
 	hung   bool       // a call did not return, and may still use the files
+	closed bool
 }
 
 func requestRelease(ctx context.Context, dir string, r ReleaseRequest, o Options) (*pending, error) {
@@ -62,9 +63,9 @@ func (p *pending) begin() error {
 	}
 	p.c = &claim{dir: d}
 	if err = d.Check(); err == nil {
-		_, err = p.gone()
+		p.over, err = p.gone()
 	}
-	if err == nil && p.r.Token != 0 {
+	if err == nil && !p.over && p.r.Token != 0 {
 		err = p.ask()
 	}
 	if err != nil {
@@ -195,8 +196,11 @@ func (p *pending) lookSoon() error {
 // timely bounds a call by the time for the file system alone: one that the end
 // of a context left running would share the files with the next.
 func (p *pending) timely(op string, work func() error) error {
-	if p.hung {
+	switch {
+	case p.hung:
 		return unanswered(context.Background(), p.dir, op, p.o.Timeout)
+	case p.closed:
+		return opError(op, p.dir, os.ErrClosed)
 	}
 	_, err := bounded(context.Background(), call[struct{}]{
 		p.dir, op, p.o.Timeout, func() (struct{}, error) { return struct{}{}, work() }, func(struct{}) {},
@@ -239,7 +243,12 @@ func (p *pending) end(ctx context.Context) error {
 // withdraw moves the request aside before it is removed, to be sure that it is
 // ours: between a look and a removal another one could have come.
 func (p *pending) withdraw() error {
-	return p.timely("withdraw the request", p.takeBack)
+	if p.closed {
+		return nil
+	}
+	err := p.timely("withdraw the request", p.takeBack)
+	p.closed = true // the numbers of its descriptors are others' by now
+	return err
 }
 
 func (p *pending) takeBack() error {

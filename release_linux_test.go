@@ -248,6 +248,35 @@ func TestRequestWhereNobodyHolds(t *testing.T) {
 	dir := dataDir(t)
 	once(t, dir)
 	must(t, ask(t, dir, solehold.ReleaseRequest{Token: 1}).Wait(short(t)))
+	wantNoRequest(t, dir)
+	if n := len(events(t, dir, journal.ReleaseRequested)); n != 0 {
+		t.Errorf("%d requests to nobody", n)
+	}
+}
+
+// Withdrawn twice, a request closes nothing that is not its own.
+func TestWithdrawTwice(t *testing.T) {
+	t.Parallel()
+	dir := dataDir(t)
+	lock := hold(t, dir)
+	q := ask(t, dir, solehold.ReleaseRequest{Token: lock.Token()})
+	must(t, q.Withdraw())
+	var files []*os.File
+	for range 16 {
+		f, err := os.Open(dir)
+		must(t, err)
+		defer f.Close()
+		files = append(files, f)
+	}
+	must(t, q.Withdraw())
+	for _, f := range files {
+		if _, err := f.Stat(); err != nil {
+			t.Error(err)
+		}
+	}
+	if q.Wait(short(t)) == nil || q.Log(solehold.Event{Kind: journal.Forced}) == nil {
+		t.Error("it goes on after its end")
+	}
 }
 
 // Everybody who shares the lock is listed, and nobody else.

@@ -108,7 +108,8 @@ func RequestRelease(ctx context.Context, dir string, r ReleaseRequest, o *Option
 func (q *PendingRelease) Wait(ctx context.Context) error { return q.p.wait(ctx) }
 
 // Withdraw takes the request back, unless another one has its place, and closes
-// it. A holder that has heard it already may still let go.
+// it; calling it more often does nothing. A holder that has heard it already may
+// still let go.
 func (q *PendingRelease) Withdraw() error { return q.p.withdraw() }
 
 // Request is what was asked, with who asks filled in.
