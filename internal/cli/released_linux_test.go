@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/solehold/solehold/internal/evidence"
+	"github.com/solehold/solehold/internal/testneed"
 )
 
 // releaseEnds reaches each code that the help of release promises.
@@ -117,7 +118,8 @@ func TestPackToTerminal(t *testing.T) {
 	t.Parallel()
 	dir := dataDir(t)
 	saved(t, dir)
-	r := program(t, "script", "-qec", "solehold incident pack "+dir+" -o -", "/dev/null")
+	script := testneed.Program(t, "script", "apt-get install bsdutils")
+	r := program(t, script, "-qec", "solehold incident pack "+dir+" -o -", "/dev/null")
 	if r.code != 64 || !strings.Contains(r.stdout, "nothing for a terminal") {
 		t.Errorf("code %d: %s", r.code, r.stdout)
 	}

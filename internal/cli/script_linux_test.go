@@ -132,7 +132,7 @@ func needs(ts *testscript.TestScript, _ bool, args []string) {
 			needFuse(t)
 			continue
 		}
-		pkg, ok := map[string]string{"strace": "strace", "unshare": "util-linux", "chattr": "e2fsprogs", "bash": "bash"}[what]
+		pkg, ok := map[string]string{"strace": "strace", "unshare": "util-linux", "flock": "util-linux", "tar": "tar", "chattr": "e2fsprogs", "bash": "bash"}[what]
 		if !ok {
 			ts.Fatalf("no package is known for %s", what)
 		}
