@@ -49,3 +49,14 @@ func (p *pending) log(Event) error            { return errors.ErrUnsupported }
 
 func (p *pending) request() ReleaseRequest      { return ReleaseRequest{} }
 func (p *pending) stateRoot() (*os.Root, error) { return nil, errors.ErrUnsupported }
+
+// attendant is not written for this system yet.
+type attendant struct{}
+
+func attend(_ context.Context, dir, _ string, _ Options) (*attendant, error) {
+	return nil, opError("take a role on this system", dir, errors.ErrUnsupported)
+}
+
+func (a *attendant) log(Event) error              { return errors.ErrUnsupported }
+func (a *attendant) stateRoot() (*os.Root, error) { return nil, errors.ErrUnsupported }
+func (a *attendant) close() error                 { return errors.ErrUnsupported }

@@ -57,6 +57,9 @@ func (m *memory) load() policy.Memory {
 }
 
 func (m *memory) loadFrom(name string) policy.Memory {
+	if m == nil {
+		return policy.Memory{}
+	}
 	var w written
 	if journal.ReadPage(m.read(name), &w) != nil {
 		return policy.Memory{}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/signal"
 	"slices"
@@ -13,17 +12,11 @@ import (
 	"time"
 
 	"github.com/solehold/solehold"
-	"github.com/solehold/solehold/internal/datadir"
 	"github.com/solehold/solehold/internal/journal"
-	"github.com/solehold/solehold/internal/oslock"
 	"github.com/solehold/solehold/internal/policy"
 	"github.com/solehold/solehold/internal/procfs"
 	"github.com/solehold/solehold/internal/procid"
 )
-
-// guardName is the file that keeps two watches of one directory from acting at
-// the same time: the one that has it locked acts.
-const guardName = "watch"
 
 // retryStop is the time between two attempts to stop a holder that did not end.
 const retryStop = 10 * time.Second
@@ -36,35 +29,22 @@ func (w Watch) Run(ctx context.Context) (Watched, error) {
 			return Watched{}, err
 		}
 	}
-	state, err := w.state()
-	if err != nil {
+	role, err := solehold.Attend(ctx, w.Dir, "watch", &w.Options)
+	switch {
+	case errors.Is(err, solehold.ErrAttended):
+		return Watched{Busy: true}, nil
+	case err != nil:
 		return Watched{}, err
 	}
-	guard, err := state.OpenWrite(guardName)
-	if err != nil {
-		state.Close()
-		return Watched{}, err
-	}
-	defer guard.Close() // and with it the lock
-	if err := oslock.TryLock(guard.FD(), oslock.Owner); err != nil {
-		state.Close()
-		if errors.Is(err, oslock.ErrHeld) {
-			return Watched{Busy: true}, nil
-		}
-		return Watched{}, &fs.PathError{Op: "lock", Path: guard.Path(), Err: err}
-	}
-	log, err := solehold.RequestRelease(ctx, w.Dir, solehold.ReleaseRequest{}, &w.Options)
-	if err != nil {
-		state.Close()
-		return Watched{}, err
-	}
-	defer log.Withdraw()
-	boot, _ := procfs.Default().BootID()
+	defer role.Close()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	l := &lookout{
-		w: w, ctx: ctx, history: log, memory: &memory{name: watchName, state: state, boot: boot, say: w.Say},
+		w: w, ctx: ctx, role: role, memory: openMemory(w.Dir, w.Options.StateDir, w.Say),
 		results: make(chan func(), 1), signals: make(chan os.Signal, 8),
+	}
+	if l.memory != nil {
+		l.memory.name = watchName
 	}
 	defer l.memory.close()
 	signal.Notify(l.signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
@@ -72,39 +52,12 @@ func (w Watch) Run(ctx context.Context) (Watched, error) {
 	return l.run()
 }
 
-// state opens solehold's own directory, and makes it where there is none yet.
-func (w Watch) state() (*datadir.State, error) {
-	if w.Options.Create {
-		if err := os.Mkdir(w.Dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-			return nil, err
-		}
-	}
-	s, err := datadir.StateOf(w.Dir, w.Options.StateDir)
-	if !errors.Is(err, datadir.ErrNoState) || w.Options.StateDir != "" {
-		return s, err
-	}
-	d, err := datadir.Open(w.Dir)
-	if err != nil {
-		return nil, err
-	}
-	defer d.Close()
-	if err := d.Check(); err != nil {
-		return nil, err
-	}
-	s, err = d.OpenState(true)
-	if err != nil {
-		return nil, err
-	}
-	s.Close()
-	return datadir.StateOf(w.Dir, "")
-}
-
 // lookout is a watch at work. Its loop is the only goroutine that uses what has
 // no lock of its own.
 type lookout struct {
 	w       Watch
 	ctx     context.Context
-	history *solehold.PendingRelease
+	role    *solehold.Attendant
 	memory  *memory
 	prober  *prober
 	results chan func() // what goroutines found out, for the loop to take in
@@ -293,7 +246,7 @@ func (l *lookout) force(c policy.Command) Force {
 	answers, _ := l.prober.history(time.Time{})
 	return Force{
 		Dir: l.w.Dir, Options: l.w.Options, Grace: l.w.Grace, Because: "watch: " + c.Detail,
-		Answers: answers, Saved: true, Log: l.history.Log, Say: l.w.Say,
+		Answers: answers, Saved: true, Log: l.role.Log, Say: l.w.Say,
 	}
 }
 
@@ -301,7 +254,7 @@ func (l *lookout) evidence(c policy.Command) {
 	f := l.force(c)
 	f.Waited = l.prober.silence()
 	l.later(func() func() {
-		if root, err := l.memory.root(); err == nil {
+		if root, err := l.role.StateRoot(); err == nil {
 			defer root.Close()
 			f.State = root
 		}
@@ -363,7 +316,7 @@ func (l *lookout) tell(kind journal.Kind, text string) {
 }
 
 func (l *lookout) log(e solehold.Event) {
-	if err := l.history.Log(e); err != nil {
+	if err := l.role.Log(e); err != nil {
 		l.w.Say("%v", err)
 	}
 }
