@@ -60,3 +60,7 @@ func attend(_ context.Context, dir, _ string, _ Options) (*attendant, error) {
 func (a *attendant) log(Event) error              { return errors.ErrUnsupported }
 func (a *attendant) stateRoot() (*os.Root, error) { return nil, errors.ErrUnsupported }
 func (a *attendant) close() error                 { return errors.ErrUnsupported }
+
+func filesystemOf(dir string) (Filesystem, error) {
+	return Filesystem{}, opError("tell the file system on this system", dir, errors.ErrUnsupported)
+}

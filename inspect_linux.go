@@ -191,3 +191,12 @@ func copied(c *claim, rec *record.Record) bool {
 func copyDetail(c *claim, rec *record.Record) string {
 	return fmt.Sprintf("the record was written for file %s, this file is %s: the directory is a copy", datadir.Key(rec.Lock), c.lock.Key())
 }
+
+func filesystemOf(dir string) (Filesystem, error) {
+	d, err := datadir.Open(dir)
+	if err != nil {
+		return Filesystem{}, opError("open the directory", dir, err)
+	}
+	defer d.Close()
+	return d.Filesystem(self().proc), nil
+}

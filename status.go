@@ -76,3 +76,7 @@ type RecordStatus struct {
 func Inspect(ctx context.Context, dir string, o *Options) (Status, error) {
 	return inspect(ctx, dir, o.settled())
 }
+
+// FilesystemOf tells on which file system a directory lies, and why one owner
+// could not be promised there.
+func FilesystemOf(dir string) (Filesystem, error) { return filesystemOf(dir) }

@@ -1,0 +1,91 @@
+package dataroot
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// PinnedError says that a root was born on another disk than the one that its
+// path leads to now. Nothing was made.
+type PinnedError struct {
+	// Path is that of the root.
+	Path string
+	// Born is the disk that it was born on.
+	Born Device
+	// Here is the disk that the path leads to.
+	Here Device
+}
+
+// Error names both disks.
+func (e *PinnedError) Error() string {
+	return fmt.Sprintf("%s: this root was born on %s, and its path leads to %s now; is the disk mounted?", e.Path, e.Born, e.Here)
+}
+
+// PinsDir is where this user's programs write down on which disk each root was
+// born: it must not be on that disk.
+func PinsDir() string {
+	if os.Geteuid() == 0 {
+		return "/var/lib/solehold/pins"
+	}
+	if dir, err := os.UserConfigDir(); err == nil {
+		return filepath.Join(dir, "solehold", "pins")
+	}
+	return ""
+}
+
+// pins is such a directory.
+type pins struct{ dir string }
+
+// pin is one file in it.
+type pin struct {
+	Path   string `json:"path"`
+	Device Device `json:"device"`
+}
+
+func (p pins) file(path string) string {
+	sum := sha256.Sum256([]byte(path))
+	return filepath.Join(p.dir, hex.EncodeToString(sum[:12])+".json")
+}
+
+// check refuses a birth on another disk than the one before.
+func (p pins) check(path string, here Device) error {
+	text, err := os.ReadFile(p.file(path))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	var was pin
+	if err := json.Unmarshal(text, &was); err != nil || was.Path != path {
+		return fmt.Errorf("%s: not readable as the note on which disk %s was born; remove it if that root is to be made anew", p.file(path), path)
+	}
+	if !was.Device.same(here) {
+		return &PinnedError{Path: path, Born: was.Device, Here: here}
+	}
+	return nil
+}
+
+// put writes a birth down.
+func (p pins) put(path string, here Device) error {
+	if err := os.MkdirAll(p.dir, 0o700); err != nil {
+		return fmt.Errorf("write down on which disk %s was born: %w", path, err)
+	}
+	root, err := os.OpenRoot(p.dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	text, err := json.Marshal(pin{path, here})
+	if err != nil {
+		return err
+	}
+	s := Space{root}
+	return s.WriteFile(filepath.Base(p.file(path)), append(text, '\n'))
+}
