@@ -23,6 +23,7 @@ type cgroup struct {
 	path string // in the file system
 	own  string // as /proc/N/cgroup shows it
 	fd   int
+	used bool // kill was asked for
 }
 
 // newCgroup makes a group below that of this process. It is an error where
@@ -123,7 +124,26 @@ func (c *cgroup) name() string {
 // kill asks the kernel to kill everything in the group, and reports whether it
 // could be asked (Linux 5.14).
 func (c *cgroup) kill() bool {
-	return c != nil && os.WriteFile(filepath.Join(c.path, "cgroup.kill"), []byte("1"), 0) == nil
+	if c == nil || os.WriteFile(filepath.Join(c.path, "cgroup.kill"), []byte("1"), 0) != nil {
+		return false
+	}
+	c.used = true
+	return true
+}
+
+// renew gives a group for the next life. One that was killed cannot serve again:
+// kernels (6.18) take a process that is born into it for one that has escaped, and
+// kill it at birth.
+func (c *cgroup) renew() *cgroup {
+	if c == nil || !c.used {
+		return c
+	}
+	c.remove()
+	fresh, err := newCgroup()
+	if err != nil {
+		return nil // without one, then
+	}
+	return fresh
 }
 
 // remove removes the group, now that it is empty. The kernel takes a moment to

@@ -60,6 +60,7 @@ func (r *runner) start(id uint64) {
 }
 
 func (r *runner) spawn(id uint64) error {
+	r.group = r.group.renew()
 	spec := spec{
 		path: r.path, args: r.c.Command, inherited: r.inherited, tty: r.tty, cgroup: r.group,
 		env: r.relay.environment(r.lock), output: r.output,
