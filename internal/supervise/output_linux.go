@@ -193,12 +193,11 @@ func (s *stream) pass(text []byte) bool {
 			s.dropped += int64(len(text))
 			return true
 		}
-		if s.dropped > 0 {
-			note := fmt.Sprintf("\nsolehold: %d bytes of output are missing here: nobody read them\n", s.dropped)
-			s.dropped = 0
-			unix.Write(s.to, []byte(note))
+		out, note := text[:min(len(text), piece)], s.gap()
+		if len(note) > 0 { // in one piece with what follows: the room may be for one
+			out = append(note, text[:min(len(text), piece-len(note))]...)
 		}
-		n, err := unix.Write(s.to, text[:min(len(text), piece)])
+		n, err := unix.Write(s.to, out)
 		switch {
 		case err == unix.EINTR, err == unix.EAGAIN:
 			continue
@@ -207,9 +206,18 @@ func (s *stream) pass(text []byte) bool {
 		case err != nil:
 			return true // as a program that does not look at its errors
 		}
-		text = text[n:]
+		s.dropped = 0
+		text = text[max(0, n-len(note)):]
 	}
 	return true
+}
+
+// gap tells of what was dropped; empty where nothing was.
+func (s *stream) gap() []byte {
+	if s.dropped == 0 {
+		return nil
+	}
+	return fmt.Appendf(nil, "\nsolehold: %d bytes of output are missing here: nobody read them\n", s.dropped)
 }
 
 // writable waits until a descriptor takes something; one that is broken does.
