@@ -11,6 +11,7 @@ import (
 	"unsafe"
 
 	"github.com/solehold/solehold/health"
+	"github.com/solehold/solehold/internal/procfs"
 	"golang.org/x/sys/unix"
 )
 
@@ -21,8 +22,12 @@ const drainTime = 150 * time.Millisecond
 // nursery holds the commands of probes while they run. They are children of this
 // process beside the service: its one reaper tells them here when they end.
 type nursery struct {
+	proc  procfs.FS
+	blind bool // proc is that of another pid namespace
+
 	mu       sync.Mutex
 	children map[int]chan syscall.WaitStatus
+	count    int
 }
 
 // has reports whether pid is a probe's command.
@@ -71,7 +76,8 @@ func (n *nursery) Run(ctx context.Context, argv, env []string) (health.Exit, err
 	}
 	kept := make(chan []byte, 1)
 	go func() { kept <- head(out) }()
-	pid, ended, err := n.fork(argv, env, in)
+	mark := n.mark()
+	pid, ended, err := n.fork(argv, append([]string{mark}, env...), in)
 	in.Close()
 	if err != nil {
 		out.Close()
@@ -80,6 +86,7 @@ func (n *nursery) Run(ctx context.Context, argv, env []string) (health.Exit, err
 	stop := context.AfterFunc(ctx, func() { n.kill(pid) })
 	defer stop()
 	status := <-ended
+	n.strays(mark)
 	out.SetReadDeadline(time.Now().Add(drainTime))
 	exit := health.Exit{Output: <-kept}
 	out.Close()

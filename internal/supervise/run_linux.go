@@ -107,7 +107,7 @@ type runner struct {
 // first one.
 func (r *runner) prepare() error {
 	r.tree = newTree(procfs.Default())
-	r.tree.exempt = r.probes.has
+	r.tree.exempt, r.probes.proc, r.probes.blind = r.probes.has, r.tree.proc, r.tree.blind
 	r.tty = openTerminal()
 	if group, err := newCgroup(); err == nil {
 		r.group = group
