@@ -23,10 +23,10 @@ func (r *runner) takeEvidence(c policy.Command) {
 		}
 	}
 	request := evidence.Request{
-		Subject: r.lock.Dir(), Reason: c.Detail, Token: r.lock.Token(), PIDs: pids, Silent: silent, Probe: answers, Output: r.output.kept(),
+		Subject: r.lock.Dir(), Reason: c.Detail, Token: r.lock.Token(), PIDs: pids, Silent: silent, Probe: answers,
 	}
 	go func() {
-		s := saveEvidence(r.memory.root, request)
+		s := saveEvidence(r.memory.root, request, r.output.kept)
 		s.command = c
 		select {
 		case r.saved <- s:
@@ -47,9 +47,10 @@ type savedIncident struct {
 const evidenceLimit = evidence.DefaultLimit + 2*time.Second
 
 // saveEvidence takes an incident, and ends in time whatever happens.
-func saveEvidence(place func() (*os.Root, error), request evidence.Request) savedIncident {
+func saveEvidence(place func() (*os.Root, error), request evidence.Request, output func() []byte) savedIncident {
 	done := make(chan savedIncident, 1)
 	go func() {
+		request.Output = soon(output)
 		root, err := place()
 		if err != nil {
 			done <- savedIncident{err: err}
@@ -66,6 +67,21 @@ func saveEvidence(place func() (*os.Root, error), request evidence.Request) save
 		return s
 	case <-late.C:
 		return savedIncident{err: fmt.Errorf("the place of the evidence did not answer within %s", evidenceLimit)}
+	}
+}
+
+// soon returns what a function gives, if it does soon: the output may go to a
+// file that hangs, and the rest is worth saving.
+func soon(output func() []byte) []byte {
+	kept := make(chan []byte, 1)
+	go func() { kept <- output() }()
+	late := time.NewTimer(time.Second)
+	defer late.Stop()
+	select {
+	case text := <-kept:
+		return text
+	case <-late.C:
+		return nil
 	}
 }
 

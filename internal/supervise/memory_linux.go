@@ -2,6 +2,7 @@ package supervise
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"time"
 
@@ -27,7 +28,13 @@ type memory struct {
 	boot  string
 	say   func(format string, args ...any)
 	mute  bool // that it cannot be written was said
+
+	stuck chan error // of a write that has no end yet
 }
+
+// writeLimit is how long a write may take: the caller has more to do than to wait
+// for a place that does not answer.
+const writeLimit = 2 * time.Second
 
 // written is its content: ages, and the clock against which they were taken.
 type written struct {
@@ -103,12 +110,36 @@ func (m *memory) pulse(p journal.Pulse) {
 // write says once that it cannot.
 func (m *memory) write(name string, page []byte, err error) {
 	if err == nil {
-		err = m.over(name, page)
+		err = m.timely(name, page)
 	}
 	if err != nil && !m.mute {
 		m.say("what happens is not remembered: %v", err)
 	}
 	m.mute = err != nil
+}
+
+// timely writes, one page after the other, and gives up in time. What comes while
+// one hangs is lost: the next says more.
+func (m *memory) timely(name string, page []byte) error {
+	if m.stuck != nil {
+		select {
+		case <-m.stuck:
+			m.stuck = nil
+		default:
+			return os.ErrDeadlineExceeded
+		}
+	}
+	done := make(chan error, 1)
+	go func() { done <- m.over(name, page) }()
+	late := time.NewTimer(writeLimit)
+	defer late.Stop()
+	select {
+	case err := <-done:
+		return err
+	case <-late.C:
+		m.stuck = done
+		return fmt.Errorf("%s has not been written within %s: %w", name, writeLimit, os.ErrDeadlineExceeded)
+	}
 }
 
 func (m *memory) over(name string, page []byte) error {
@@ -132,7 +163,7 @@ func (m *memory) root() (*os.Root, error) {
 var errNoPlace = errors.New("solehold's own directory could not be opened")
 
 func (m *memory) close() {
-	if m != nil {
+	if m != nil && m.stuck == nil { // else it goes with the process
 		m.state.Close()
 	}
 }
