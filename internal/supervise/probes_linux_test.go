@@ -51,7 +51,6 @@ func TestProbesLeaveNothing(t *testing.T) {
 			v.rounds(3)
 
 			eventually(t, "only the service is left, between two questions", func() bool {
-
 				all := childrenOf(t, r.pid())
 				left := 0
 				for _, p := range marked(s.mark) {

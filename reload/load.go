@@ -1,0 +1,90 @@
+package reload
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// load reads the whole file at a moment in which nobody writes to it.
+func (o Options) load(path string) (v Version, err error) {
+	if v.Path, err = filepath.EvalSymlinks(path); err != nil {
+		return v, err
+	}
+	f, err := openToRead(v.Path)
+	if err != nil {
+		return v, err
+	}
+	defer f.Close()
+	before, err := f.Stat()
+	switch {
+	case err != nil:
+		return v, err
+	case !before.Mode().IsRegular():
+		return v, &fs.PathError{Op: "read", Path: path, Err: ErrNotPlain}
+	case before.Size() > o.MaxBytes:
+		return v, &fs.PathError{Op: "read", Path: path, Err: ErrTooLong}
+	}
+	still, err := keepStill(f)
+	if err != nil {
+		return v, err
+	}
+	defer still.end()
+	if !still.proven && time.Since(before.ModTime()) < o.Quiet && time.Since(before.ModTime()) >= 0 {
+		return v, errBusy
+	}
+	if v.Data, err = io.ReadAll(io.LimitReader(f, o.MaxBytes+1)); err != nil {
+		return v, err
+	}
+	if int64(len(v.Data)) > o.MaxBytes {
+		return v, &fs.PathError{Op: "read", Path: path, Err: ErrTooLong}
+	}
+	return v, settledAs(f, before, path, len(v.Data))
+}
+
+// settledAs reports errBusy where the file has changed meanwhile, or its path leads
+// to another one.
+func settledAs(f *os.File, before fs.FileInfo, path string, length int) error {
+	after, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	at, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return errBusy
+	case err != nil:
+		return err
+	case !os.SameFile(after, at), after.Size() != before.Size(), int64(length) != after.Size(), !after.ModTime().Equal(before.ModTime()):
+		return errBusy
+	}
+	return nil
+}
+
+// fits compares with the checksum in SumFile. One that does not fit may be of the
+// version before: whoever writes both comes to the other in a moment.
+func (o Options) fits(v Version) error {
+	if o.SumFile == "" {
+		return nil
+	}
+	f, err := openToRead(o.SumFile)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, 4096))
+	if err != nil {
+		return err
+	}
+	want, _, _ := strings.Cut(strings.TrimSpace(string(text)), " ")
+	if strings.EqualFold(want, hex.EncodeToString(v.Sum[:])) {
+		return nil
+	}
+	return fmt.Errorf("%s: %w in %s", v.Path, ErrSum, o.SumFile)
+}
