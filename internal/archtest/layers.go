@@ -79,7 +79,7 @@ func inner() []layer {
 		{"internal/evidence", list("internal/procfs", "internal/procid"), list(xsys), nil, "evidence is seen in /proc, not asked of a lock"},
 		{
 			"internal/supervise",
-			list(".", "health", "internal/policy", "internal/evidence", "internal/sdnotify", "internal/procfs", "internal/procid", "internal/record", "internal/journal", "internal/datadir"),
+			list(".", "health", "reload", "internal/policy", "internal/evidence", "internal/sdnotify", "internal/procfs", "internal/procid", "internal/record", "internal/journal", "internal/datadir"),
 			list(xsys), list(testscript), "the write side never imports the read side",
 		},
 		{

@@ -22,15 +22,19 @@ type healthFlags struct {
 	unhealthySignal  signalFlag
 	output           choice
 	retry            bool
+
+	reloadFile, reloadCheck string
+	reloadSignal            signalFlag
 }
 
 func newHealthFlags() *healthFlags {
 	return &healthFlags{
 		health: newProbeFlags("health"), startup: newProbeFlags("startup"),
-		onUnhealthy: choice{"restart", []string{"restart", "report"}},
-		restart:     choice{"no", []string{"no", "on-failure", "always"}},
-		output:      choice{string(supervise.OutputAuto), []string{string(supervise.OutputAuto), string(supervise.OutputPass), string(supervise.OutputKeep)}},
-		minFailing:  seconds(30 * time.Second), restartMax: 5, delay: seconds(time.Second), delayMost: seconds(5 * time.Minute),
+		onUnhealthy:  choice{"restart", []string{"restart", "report"}},
+		reloadSignal: signalFlag{supervise.DefaultReloadSignal},
+		restart:      choice{"no", []string{"no", "on-failure", "always"}},
+		output:       choice{string(supervise.OutputAuto), []string{string(supervise.OutputAuto), string(supervise.OutputPass), string(supervise.OutputKeep)}},
+		minFailing:   seconds(30 * time.Second), restartMax: 5, delay: seconds(time.Second), delayMost: seconds(5 * time.Minute),
 	}
 }
 
@@ -64,6 +68,9 @@ func (f *healthFlags) registerHealth(fl *pflag.FlagSet) {
 	fl.Var(&f.unhealthySignal, "unhealthy-signal", "the signal that asks an unhealthy command to end, e.g. QUIT for the stacks of a Go or Java program (default: the stop signal)")
 	fl.Var(&f.output, "output", "how the command's output is passed on: keep its end for evidence, pass our descriptors, or auto")
 	fl.BoolVar(&f.retry, "retry", false, "forget earlier failures and a give-up")
+	fl.StringVar(&f.reloadFile, "reload", "", "tell the command by a signal when this file has new content")
+	fl.Var(&f.reloadSignal, "reload-signal", "that signal; it is not sent as long as the command does not handle it")
+	fl.StringVar(&f.reloadCheck, "reload-check", "", "shell command that gets new content as its input; unless it ends with 0 the command is not told")
 	fl.Lookup("unhealthy-signal").DefValue = ""
 }
 
@@ -93,6 +100,12 @@ func (f *healthFlags) fill(c *supervise.Config, fl *pflag.FlagSet) (err error) {
 		c.Policy.Restart = policy.RestartOnFailure
 	case "always":
 		c.Policy.Restart = policy.RestartAlways
+	}
+	if f.reloadFile == "" && f.reloadCheck != "" {
+		return fmt.Errorf("--reload-check needs --reload FILE")
+	}
+	if f.reloadFile != "" {
+		c.Reload = &supervise.Reload{Path: f.reloadFile, Signal: f.reloadSignal.signal, Check: f.reloadCheck}
 	}
 	c.UnhealthySignal, c.Output, c.Retry = f.unhealthySignal.signal, supervise.Output(f.output.value), f.retry
 	_, err = policy.New(c.Judge(policy.Run), policy.Memory{}, 0)

@@ -47,6 +47,7 @@ const (
 	Vanished         Kind = "vanished"
 	ChildExited      Kind = "child-exited"
 	Forced           Kind = "forced"
+	Reload           Kind = "reload"
 	ClockStep        Kind = "clock-step"
 	Moved            Kind = "moved"
 )
@@ -55,7 +56,7 @@ const (
 func Kinds() []Kind {
 	return []Kind{
 		Acquired, ChildStarted, Ready, Health, Restart, Recovery, Incident, ReleaseRequested, Released,
-		Lost, LockRemoved, Refused, Vanished, ChildExited, Forced, ClockStep, Moved,
+		Lost, LockRemoved, Refused, Vanished, ChildExited, Forced, Reload, ClockStep, Moved,
 	}
 }
 

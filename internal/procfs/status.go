@@ -20,7 +20,12 @@ type Status struct {
 	// NSpid is the pid in each nested pid namespace, outermost first as the kernel prints it; the last is what the process
 	// takes itself for. Nil where the kernel prints none (before 4.1, or an emulated /proc).
 	NSpid []int
+	// Caught has a bit for each signal that the process handles itself: signal n is bit n-1.
+	Caught uint64
 }
+
+// Catches reports whether the process handles a signal itself.
+func (s Status) Catches(signal int) bool { return signal > 0 && s.Caught>>(signal-1)&1 == 1 }
 
 // Status reads /proc/N/status. It needs no rights beyond seeing the process.
 func (f FS) Status(pid int) (Status, error) {
@@ -36,6 +41,9 @@ func parseStatus(text string) (Status, error) {
 		UID:  p.uint32(p.column("Uid", 0), 10),
 		EUID: p.uint32(p.column("Uid", 1), 10),
 		GID:  p.uint32(p.column("Gid", 0), 10),
+	}
+	if caught, ok := p.line("SigCgt"); ok {
+		s.Caught = p.uint(strings.TrimSpace(caught), 16)
 	}
 	nested, _ := p.line("NSpid")
 	for _, pid := range strings.Fields(nested) {

@@ -65,6 +65,16 @@ func (n *nursery) kill(pid int) {
 
 // Run implements health.Runner.
 func (n *nursery) Run(ctx context.Context, argv, env []string) (health.Exit, error) {
+	null, err := os.Open(os.DevNull)
+	if err != nil {
+		return health.Exit{}, err
+	}
+	defer null.Close()
+	return n.run(ctx, argv, env, null)
+}
+
+// run is Run with an input.
+func (n *nursery) run(ctx context.Context, argv, env []string, input *os.File) (health.Exit, error) {
 	if err := ctx.Err(); err != nil {
 		return health.Exit{}, err
 	}
@@ -77,7 +87,7 @@ func (n *nursery) Run(ctx context.Context, argv, env []string) (health.Exit, err
 	kept := make(chan []byte, 1)
 	go func() { kept <- head(out) }()
 	mark := n.mark()
-	pid, ended, err := n.fork(argv, append([]string{mark}, env...), in)
+	pid, ended, err := n.fork(argv, append([]string{mark}, env...), input, in)
 	in.Close()
 	if err != nil {
 		out.Close()
@@ -99,16 +109,11 @@ func (n *nursery) Run(ctx context.Context, argv, env []string) (health.Exit, err
 }
 
 // fork starts a command and enters it before the reaper can meet its end.
-func (n *nursery) fork(argv, env []string, out *os.File) (pid int, ended chan syscall.WaitStatus, err error) {
-	null, err := os.Open(os.DevNull)
-	if err != nil {
-		return 0, nil, err
-	}
-	defer null.Close()
+func (n *nursery) fork(argv, env []string, in, out *os.File) (pid int, ended chan syscall.WaitStatus, err error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	pid, err = syscall.ForkExec(argv[0], argv, &syscall.ProcAttr{
-		Env: env, Files: []uintptr{null.Fd(), out.Fd(), out.Fd()},
+		Env: env, Files: []uintptr{in.Fd(), out.Fd(), out.Fd()},
 		Sys: &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL},
 	})
 	if err != nil {

@@ -26,7 +26,7 @@ func Run(ctx context.Context, c Config) (End, error) {
 	}
 	r := &runner{
 		c: c, path: path, children: make(chan os.Signal, 1), signals: make(chan os.Signal, 32),
-		answers: make(chan policy.Input), saved: make(chan savedIncident), done: make(chan struct{}),
+		answers: make(chan policy.Input), saved: make(chan savedIncident), changed: make(chan change), done: make(chan struct{}),
 	}
 	// Before anything is taken: a signal that comes between must not be lost.
 	r.listen()
@@ -83,6 +83,7 @@ type runner struct {
 	signals   chan os.Signal
 	answers   chan policy.Input // of goroutines that the machine's commands started
 	saved     chan savedIncident
+	changed   chan change   // of the file to reload
 	done      chan struct{} // closed when the loop has ended: nobody reads answers any more
 
 	driver
@@ -129,6 +130,7 @@ func (r *runner) prepare() error {
 	if r.c.Retry || r.tty != nil {
 		r.feed(policy.Input{Kind: policy.Reset}) // a person asks for it
 	}
+	r.watchFile()
 	r.feed(policy.Input{Kind: policy.Begin})
 	return r.failed
 }
@@ -154,6 +156,8 @@ func (r *runner) loop() {
 		case in := <-r.answers:
 			r.feed(in)
 			r.pulse()
+		case c := <-r.changed:
+			r.reload(c)
 		case s := <-r.saved:
 			r.saw(s)
 		case n := <-r.relay.notices:

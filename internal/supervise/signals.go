@@ -7,6 +7,9 @@ import (
 	"syscall"
 )
 
+// DefaultReloadSignal tells a command that its configuration has changed.
+const DefaultReloadSignal = syscall.SIGHUP
+
 // signalNames are those that people give with --stop-signal; the numbers differ
 // by system, so they come from syscall.
 func signalNames() map[string]syscall.Signal {

@@ -107,11 +107,24 @@ type Config struct {
 	UnhealthySignal syscall.Signal
 	// Output says how the command's output reaches ours; OutputAuto by default.
 	Output Output
+	// Reload tells the command of a file that has changed; nil for none.
+	Reload *Reload
 	// Started is a descriptor that is told how the first start went, for a watch
 	// that launched this; 0 for none.
 	Started int
 	// Say prints one line for people.
 	Say func(format string, args ...any)
+}
+
+// Reload is a file whose new content the command is told of by a signal.
+type Reload struct {
+	// Path is the file.
+	Path string
+	// Signal tells the command; SIGHUP by default.
+	Signal syscall.Signal
+	// Check is a command line that gets the new content as its input, and ends with
+	// 0 if the command may be told; empty for none.
+	Check string
 }
 
 // judged reports whether health or restarts are wanted, so that failures are

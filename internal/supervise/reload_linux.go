@@ -1,0 +1,140 @@
+package supervise
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/solehold/solehold"
+	"github.com/solehold/solehold/internal/journal"
+	"github.com/solehold/solehold/reload"
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// checkLimit is how long the check of a new content may take.
+	checkLimit = 30 * time.Second
+	// A command that does not handle the signal yet would be ended by it: it is
+	// asked again every deafPause, for deafLimit.
+	deafPause = 200 * time.Millisecond
+	deafLimit = time.Minute
+)
+
+// change is a new content of the file, or why it is none.
+type change struct {
+	version reload.Version
+	err     error
+	since   time.Time // when it was first to be told; zero for now
+}
+
+// watchFile watches the file to reload for as long as the loop runs. Its first
+// content is what the command starts with.
+func (r *runner) watchFile() {
+	if r.c.Reload == nil {
+		return
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() { <-r.done; cancel() }()
+	first := true
+	o := reload.Options{
+		Check:   func(data []byte) error { return r.checkFile(ctx, data) },
+		Refused: func(err error) { r.change(change{err: err}) },
+	}
+	go func() {
+		err := reload.Watch(ctx, r.c.Reload.Path, o, func(v reload.Version) {
+			if !first {
+				r.change(change{version: v})
+			}
+			first = false
+		})
+		if ctx.Err() == nil {
+			r.change(change{err: fmt.Errorf("it is not watched: %w", err)})
+		}
+	}()
+}
+
+func (r *runner) change(c change) {
+	select {
+	case r.changed <- c:
+	case <-r.done:
+	}
+}
+
+// checkFile gives a content to the check that was asked for.
+func (r *runner) checkFile(ctx context.Context, data []byte) error {
+	if r.c.Reload.Check == "" {
+		return nil
+	}
+	input, err := inMemory(data)
+	if err != nil {
+		return err
+	}
+	defer input.Close()
+	ctx, cancel := context.WithTimeout(ctx, checkLimit)
+	defer cancel()
+	exit, err := r.probes.run(ctx, []string{"/bin/sh", "-c", r.c.Reload.Check}, os.Environ(), input)
+	switch {
+	case err != nil:
+		return fmt.Errorf("the check cannot be run: %w", err)
+	case ctx.Err() != nil:
+		return fmt.Errorf("the check did not end within %s", checkLimit)
+	case exit.Signal != 0:
+		return fmt.Errorf("the check was killed by %s", SignalName(exit.Signal))
+	case exit.Code != 0:
+		return fmt.Errorf("the check refused it with code %d: %.200s", exit.Code, solehold.Printable(string(exit.Output)))
+	}
+	return nil
+}
+
+// inMemory is a file that nobody can change meanwhile.
+func inMemory(data []byte) (*os.File, error) {
+	fd, err := unix.MemfdCreate("solehold-reload", unix.MFD_CLOEXEC)
+	if err != nil {
+		return nil, os.NewSyscallError("memfd_create", err)
+	}
+	f := os.NewFile(uintptr(fd), "memfd")
+	_, err = f.WriteAt(data, 0)
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+var errDeaf = errors.New("the command does not handle the signal, which would end it")
+
+// reload tells the command of a new content, or people why it is not told.
+func (r *runner) reload(c change) {
+	if r.child == nil || r.end != nil || r.stopping {
+		return // the next one reads the file when it starts
+	}
+	sig := signalOf(r.c.Reload.Signal, syscall.SIGHUP)
+	if c.err == nil && !r.hears(sig) {
+		if c.since.IsZero() {
+			c.since = time.Now()
+		}
+		if time.Since(c.since) < deafLimit {
+			time.AfterFunc(deafPause, func() { r.change(c) })
+			return
+		}
+		c.err = errDeaf
+	}
+	text := fmt.Sprintf("%s has changed (sha256 %x…): %s sent", r.c.Reload.Path, c.version.Sum[:6], SignalName(sig))
+	if c.err != nil {
+		text = fmt.Sprintf("%s has changed and the command is not told: %v", r.c.Reload.Path, c.err)
+	} else {
+		r.child.signal(sig)
+	}
+	r.c.Say("%s", text)
+	r.log(solehold.Event{Kind: journal.Reload, PID: r.child.pid, Name: solehold.CommandLine(r.c.Command), Detail: text})
+}
+
+// hears reports whether the command handles a signal; where that cannot be told it
+// is taken to.
+func (r *runner) hears(sig syscall.Signal) bool {
+	st, err := r.tree.proc.Status(r.child.pid)
+	return err != nil || st.Catches(int(sig))
+}
