@@ -249,3 +249,13 @@ func (r *Root) Usage() (Usage, error) {
 // Close gives the root back. What is in it stays, also of an ephemeral one, until
 // GC comes.
 func (r *Root) Close() error { return errors.Join(r.root.Close(), r.lock.Release()) }
+
+// Path is where the root of a service is, or would be. It makes nothing.
+func Path(base, name, instance string) (string, error) {
+	dir, err := folder(name, instance)
+	if err != nil {
+		return "", err
+	}
+	abs, err := filepath.Abs(base)
+	return filepath.Join(abs, dir), err
+}

@@ -57,6 +57,7 @@ func library() []layer {
 		{"health/healthtls", list("health"), nil, nil, "TLS is apart so that a lean program does not link it"},
 		{"health/grpchealth", list("health"), list("google.golang.org/grpc"), nil, "grpc's client is apart so that a lean program does not link it"},
 		{"dataroot", list("."), list(xsys), nil, "a data root needs the lock and nothing else"},
+		{"keylock", nil, nil, nil, "locks within a process need nothing"},
 		{"reload", nil, list(xsys, "github.com/fsnotify/fsnotify"), nil, "reloading a file needs no lock"},
 	}
 }

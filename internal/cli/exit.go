@@ -139,6 +139,8 @@ func codeOf(err error) int {
 	var orphan *supervise.OrphanError
 	var signal *supervise.SignalError
 	var givenUp *supervise.GivenUpError
+	var root *refusedRoot
+	var heldRoot *heldRoot
 	var interrupted *interruptedError
 	var inside *supervise.InsideError
 	var held *supervise.StillHeldError
@@ -155,6 +157,10 @@ func codeOf(err error) int {
 		return exitLost
 	case errors.As(err, &interrupted):
 		return 128 + int(interrupted.signal)
+	case errors.As(err, &root):
+		return exitRefused
+	case errors.As(err, &heldRoot):
+		return exitHeld
 	case errors.As(err, &signal):
 		return 128 + int(signal.Signal)
 	case errors.Is(err, errFiles):
@@ -175,6 +181,7 @@ func nextStep(err error) string {
 	var op *solehold.OpError
 	var command *supervise.CommandError
 	var givenUp *supervise.GivenUpError
+	var root *refusedRoot
 	switch {
 	case errors.As(err, &use):
 		return use.hint
@@ -182,6 +189,8 @@ func nextStep(err error) string {
 		return commandStep(command)
 	case isNoIncident(err):
 		return "see solehold incident list"
+	case errors.As(err, &root):
+		return root.next
 	case errors.Is(err, errFiles):
 		return filesStep
 	case errors.As(err, &givenUp):
