@@ -20,7 +20,7 @@ RACE      ?= $(if $(shell command -v "$$($(GO) env CC)"),1,0)
 RACE_DIRS ?= . health $(addprefix internal/,supervise oslock procfs procid record journal datadir sdnotify evidence)
 race_pkgs  = $(foreach d,$(RACE_DIRS),$(if $(wildcard $(d)/*.go),./$(d)))
 
-.PHONY: all build test deps race lint format cross fmt bench demo man clean
+.PHONY: all build test deps race lint format cross fmt bench bench-supervisors demo man clean
 all: build
 
 build: ; $(if $(wildcard cmd/*/*.go),CGO_ENABLED=0 $(GO) build -trimpath $(STAMP) -ldflags "$(LDFLAGS)" -o $(BIN)/ ./cmd/...,@echo "no commands yet")
@@ -61,6 +61,9 @@ fmt: ; $(GO) tool gofumpt -w .
 demo: build ; $(GO) build -o $(BIN)/ ./examples/kb && BIN=$(BIN) scripts/demo.sh
 
 bench: ; cd bench && $(GO) run .
+
+# Supervisors killed, started twice, stopped: what lives then. It says which packages are missing.
+bench-supervisors: ; cd bench && $(GO) run . -table supervisors
 
 man: ; $(GO) run ./internal/mangen $(MAN)
 

@@ -12,6 +12,7 @@ import (
 	"github.com/solehold/solehold/bench/internal/helper"
 	"github.com/solehold/solehold/bench/internal/report"
 	"github.com/solehold/solehold/bench/internal/turn"
+	"github.com/solehold/solehold/bench/internal/usage"
 )
 
 // childSource is a child that says when its main began, as little else as can be.
@@ -204,7 +205,7 @@ func (b *bench) residentOf(t *tools, pid int, dir string) error {
 	if err != nil {
 		return err
 	}
-	kib, err := field(fmt.Sprintf("/proc/%d/smaps_rollup", pid), "Private_Clean", "Private_Dirty")
+	kib, err := usage.Private(pid)
 	if err != nil {
 		return err
 	}

@@ -1,17 +1,12 @@
 package main
 
 import (
-	"bufio"
-	"fmt"
-	"os"
-	"path/filepath"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/solehold/solehold/bench/internal/helper"
 	"github.com/solehold/solehold/bench/internal/peers"
 	"github.com/solehold/solehold/bench/internal/report"
+	"github.com/solehold/solehold/bench/internal/usage"
 )
 
 // idle measures how often processes that only hold or wait are woken.
@@ -85,40 +80,11 @@ func (b *bench) wakeups(pids []int) ([]float64, error) {
 func switches(pids []int) ([]int, error) {
 	all := make([]int, len(pids))
 	for i, pid := range pids {
-		paths, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/status", pid))
-		if err != nil || len(paths) == 0 {
-			return nil, fmt.Errorf("process %d has ended", pid)
+		n, err := usage.Wakeups(pid)
+		if err != nil {
+			return nil, err
 		}
-		for _, p := range paths {
-			n, err := field(p, "voluntary_ctxt_switches")
-			if err != nil {
-				return nil, err
-			}
-			all[i] += n
-		}
+		all[i] = n
 	}
 	return all, nil
-}
-
-// field sums up the lines of a file of /proc that begin with one of the names.
-func field(path string, names ...string) (sum int, err error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return 0, err
-	}
-	defer f.Close()
-	for s := bufio.NewScanner(f); s.Scan(); {
-		key, value, _ := strings.Cut(s.Text(), ":")
-		for _, name := range names {
-			if key != name {
-				continue
-			}
-			n, err := strconv.Atoi(strings.Fields(value)[0])
-			if err != nil {
-				return 0, fmt.Errorf("%s: %w", path, err)
-			}
-			sum += n
-		}
-	}
-	return sum, nil
 }

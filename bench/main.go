@@ -17,6 +17,7 @@ import (
 // settings are the flags.
 type settings struct {
 	json, dir    string
+	table        string
 	quick, check bool
 	only         *regexp.Regexp
 }
@@ -28,18 +29,22 @@ func flags() settings {
 	flag.StringVar(&s.dir, "dir", os.TempDir(), "put the locks below this directory, on a real disk if figures are to be compared")
 	flag.BoolVar(&s.quick, "quick", false, "take about ten seconds and fewer samples")
 	flag.BoolVar(&s.check, "check", false, "measure nothing; compare solehold's system calls with the floor's (needs strace)")
+	flag.StringVar(&s.table, "table", "", "instead of the speed of locks, the table of this `name`: supervisors")
 	flag.StringVar(&only, "run", "", "measure only rows whose key matches this regular `expression`: "+keys)
 	flag.Parse()
 	var err error
-	if s.only, err = regexp.Compile(only); err != nil || flag.NArg() > 0 {
-		fmt.Fprintln(flag.CommandLine.Output(), "bench: wrong expression, or arguments that are not flags", err)
+	if s.only, err = regexp.Compile(only); err != nil || flag.NArg() > 0 || s.table != "" && s.table != tableSupervisors {
+		fmt.Fprintln(flag.CommandLine.Output(), "bench: wrong expression, unknown table, or arguments that are not flags", err)
 		flag.Usage()
 		os.Exit(2)
 	}
 	return s
 }
 
-const keys = "acquire/…, sync/…, refused/…, handoff/…, idle/…, cli/…"
+// tableSupervisors is the value of -table for the table of supervisors.
+const tableSupervisors = "supervisors"
+
+const keys = "acquire/…, sync/…, refused/…, handoff/…, idle/…, cli/…; supervise/…, restart/…, resident/… of the table of supervisors"
 
 func main() {
 	if runtime.GOOS != "linux" {

@@ -34,7 +34,11 @@ func run() int {
 		return check(dir)
 	}
 	b := &bench{settings: s, dir: dir, report: report.Report{Machine: machine(dir)}}
-	b.all()
+	if s.table == tableSupervisors {
+		b.supervisors()
+	} else {
+		b.all()
+	}
 	if err := b.write(); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 	}
@@ -87,15 +91,20 @@ func (b *bench) all() {
 		{"4 command line: from spawn until the child's main runs", b.startup},
 		{"4 command line: idle `solehold run`, and `status`", b.resident},
 	} {
-		b.group = &report.Group{Title: part.title}
-		if err := part.run(); err != nil {
-			b.note("stopped: %v", err)
-		}
-		if len(b.group.Rows)+len(b.group.Notes) > 0 {
-			b.report.Groups = append(b.report.Groups, b.group)
-		}
+		b.part(part.title, part.run)
 	}
 	b.report.Judge(targets())
+}
+
+// part measures one group.
+func (b *bench) part(title string, run func() error) {
+	b.group = &report.Group{Title: title}
+	if err := run(); err != nil {
+		b.note("stopped: %v", err)
+	}
+	if len(b.group.Rows)+len(b.group.Notes) > 0 {
+		b.report.Groups = append(b.report.Groups, b.group)
+	}
 }
 
 func (b *bench) write() error {

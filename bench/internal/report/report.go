@@ -14,6 +14,10 @@ import (
 type Report struct {
 	// Machine is where it ran.
 	Machine Machine `json:"machine"`
+	// Supervisors are the table of what lives, where it was asked for.
+	Supervisors []Supervisor `json:"supervisors,omitempty"`
+	// Costs are the table of what supervisors cost, where it was asked for.
+	Costs []Cost `json:"costs,omitempty"`
 	// Groups are the parts of the table, in their order.
 	Groups []*Group `json:"groups"`
 	// Targets are the promises of the design that the run can judge.

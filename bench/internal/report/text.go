@@ -12,6 +12,8 @@ import (
 func (r *Report) WriteText(w io.Writer) error {
 	b := bufio.NewWriter(w)
 	r.head(b)
+	r.writeSupervisors(b)
+	r.writeCosts(b)
 	for _, g := range r.Groups {
 		fmt.Fprintf(b, "\n%s\n", g.Title)
 		for _, row := range g.Rows {
@@ -21,7 +23,9 @@ func (r *Report) WriteText(w io.Writer) error {
 			fmt.Fprintln(b, "  ("+n+")")
 		}
 	}
-	fmt.Fprintln(b, "\nTargets")
+	if len(r.Targets) > 0 {
+		fmt.Fprintln(b, "\nTargets")
+	}
 	for _, t := range r.Targets {
 		fmt.Fprintln(b, t.line())
 	}
@@ -32,12 +36,28 @@ func (r *Report) head(b io.Writer) {
 	m := r.Machine
 	fmt.Fprintf(b, `solehold beside its floors and its peers, %s
 %d x %s, Linux %s, %s, load %s
-locks in %s (%s)
-Each pair was measured in turn, A B A B ..., in short batches; a ratio is the median of the ratios of all pairs, then
+below %s (%s)
+`, m.Time.Format(time.DateTime), m.CPUs, m.CPU, m.Kernel, m.Go, m.Load, m.Dir, m.Filesystem)
+	if !r.paired() {
+		return
+	}
+	fmt.Fprint(b, `Each pair was measured in turn, A B A B ..., in short batches; a ratio is the median of the ratios of all pairs, then
 the smallest and the largest. Absolute figures are medians, in brackets the largest. Ratios travel; the rest does not.
 
-`, m.Time.Format(time.DateTime), m.CPUs, m.CPU, m.Kernel, m.Go, m.Load, m.Dir, m.Filesystem)
+`)
 	fmt.Fprintf(b, rowFormat+"\n", "", "solehold", "the other", "ratio", "min .. max", "pairs")
+}
+
+// paired says whether a row compares.
+func (r *Report) paired() bool {
+	for _, g := range r.Groups {
+		for _, row := range g.Rows {
+			if row.Other != nil {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 const rowFormat = "  %-48s %18s %18s %7s %15s %6s"

@@ -1,0 +1,2 @@
+// Package usage reads what a process has used from /proc.
+package usage
