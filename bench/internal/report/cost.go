@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 )
 
@@ -35,7 +36,8 @@ const costFormat = "  %-22s %17s %17s %9s %12s  %s\n"
 
 // writeCosts writes the table of costs.
 func (r *Report) writeCosts(b io.Writer) {
-	if len(r.Costs) == 0 {
+	costs := slices.DeleteFunc(slices.Clone(r.Costs), func(c Cost) bool { return c.Restart == nil && c.Idle == nil })
+	if len(costs) == 0 {
 		return
 	}
 	fmt.Fprint(b, `
@@ -43,10 +45,7 @@ func (r *Report) writeCosts(b io.Writer) {
   supervisor its private memory (of that, without code), the voluntary context switches of all threads and its CPU time
 `)
 	fmt.Fprintf(b, costFormat, "", "restart", "private", "wake-ups", "CPU", "its own pause")
-	for _, c := range r.Costs {
-		if c.Restart == nil && c.Idle == nil {
-			continue
-		}
+	for _, c := range costs {
 		restart, private, wakeups, cpu := "", "", "", ""
 		if c.Restart != nil {
 			restart = c.Restart.text("ns")
