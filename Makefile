@@ -20,7 +20,7 @@ RACE      ?= $(if $(shell command -v "$$($(GO) env CC)"),1,0)
 RACE_DIRS ?= . health $(addprefix internal/,supervise oslock procfs procid record journal datadir sdnotify evidence)
 race_pkgs  = $(foreach d,$(RACE_DIRS),$(if $(wildcard $(d)/*.go),./$(d)))
 
-.PHONY: all build test deps race lint format cross fmt bench bench-supervisors demo man clean
+.PHONY: all build test deps race lint locks format cross fmt bench bench-supervisors demo man clean
 all: build
 
 build: ; $(if $(wildcard cmd/*/*.go),CGO_ENABLED=0 $(GO) build -trimpath $(STAMP) -ldflags "$(LDFLAGS)" -o $(BIN)/ ./cmd/...,@echo "no commands yet")
@@ -34,7 +34,10 @@ deps: ; @scripts/deps.sh
 
 race: ; $(if $(race_pkgs),CGO_ENABLED=1 $(GO) test $(TESTFLAGS) -race $(race_pkgs),@echo "nothing to race yet")
 
-lint: format cross ; $(GO) tool staticcheck $(PKGS)
+lint: format cross locks ; $(GO) tool staticcheck $(PKGS)
+
+# Our own analyzers find nothing in our own code and in the examples.
+locks: ; $(GO) build $(STAMP) -o $(BIN)/ ./cmd/solehold-vet && $(GO) vet -vettool=$(abspath $(BIN)/solehold-vet) $(PKGS)
 
 format:
 	@bad=$$($(GO) tool gofumpt -l .) && [ -z "$$bad" ] || { printf 'run make fmt:\n%s\n' "$$bad"; exit 1; }

@@ -1,0 +1,3 @@
+package allowed
+
+func badInTest() {}
