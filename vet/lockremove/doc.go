@@ -14,5 +14,6 @@
 //	defer fl.Unlock() // the file stays
 //
 // A package that looks again at what it has locked (os.SameFile, or the link count) knows the danger and is not
-// reported. Neither is a file whose path cannot be followed.
+// reported. Neither is a file whose path cannot be followed, nor one that is opened for its lock without being created:
+// then it is data, locked so that nobody deletes what is in use.
 package lockremove

@@ -23,7 +23,7 @@ func run(p *check.Pass) {
 	}
 	for _, c := range calls {
 		for _, arg := range c.Args {
-			if l := p.OnLock(arg); l != nil {
+			if l := p.OnLock(arg); l != nil && l.Creates() {
 				report(p, c, l)
 			}
 		}

@@ -23,7 +23,7 @@ func run(p *check.Pass) {
 		for _, open := range l.Opens {
 			judge(p, open.Path(), "lock file")
 		}
-		if l.Call.Name == "solehold.Acquire" {
+		if l.Call.Name == "solehold.Acquire" && len(l.Call.Args) > 1 {
 			judge(p, l.Call.Args[1], "data directory")
 		}
 	}

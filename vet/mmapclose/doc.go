@@ -16,6 +16,6 @@
 //	data, err := syscall.Mmap(int(f.Fd()), 0, size, syscall.PROT_READ, syscall.MAP_SHARED)
 //	defer syscall.Munmap(data)
 //
-// Anonymous mappings are not reported. A package that unmaps somewhere is believed to do so for every mapping that
-// leaves its function; a file that leaves its function is believed to be closed.
+// Anonymous mappings are not reported. A mapping or a file that leaves its function is the business of whoever gets it:
+// programs that map their input until they end do so on purpose.
 package mmapclose

@@ -47,14 +47,13 @@ func anonymous(c *locks.Call) bool {
 	return false
 }
 
-// unmapped says whether the mapping may be undone: in its function where it stays there, else anywhere in the package.
+// unmapped says whether the mapping may be undone: in its function where it stays there, else by whoever gets it.
 func unmapped(p *check.Pass, c *locks.Call) bool {
-	undo := p.Calls("sys.Munmap", "mmapgo.MMap.Unmap")
 	data, body := c.Result(0), held.Body(c.Body())
 	if data == nil || body == nil || !inside(data, body) || p.Escapes(body, data, reads(p)) {
-		return len(undo) > 0
+		return true
 	}
-	for _, u := range undo {
+	for _, u := range p.Calls("sys.Munmap", "mmapgo.MMap.Unmap") {
 		if u.FuncDecl() == c.FuncDecl() && p.Mentions(u.CallExpr, data) {
 			return true
 		}

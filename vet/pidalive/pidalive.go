@@ -27,7 +27,7 @@ func run(p *check.Pass) {
 		return
 	}
 	for _, a := range asks {
-		if fromFile(p, a.pid, 4) {
+		if fromFile(p, a) {
 			p.Foundf(a.call, "that a process has this number does not make it the owner: pids are used again, and EPERM is alive; ask for a lock, or compare start time and program as well")
 		}
 	}
@@ -96,61 +96,6 @@ func callers(p *check.Pass, a ask) []ask {
 		}
 	}
 	return all
-}
-
-// fromFile says whether the number e was parsed from what a file has.
-func fromFile(p *check.Pass, e ast.Expr, depth int) bool {
-	for _, c := range parses(p, e, depth) {
-		if d := c.FuncDecl(); d != nil && readsFile(p, d) {
-			return true
-		}
-	}
-	return false
-}
-
-// parses gives the calls that turn text into the number e, here or in a function of the package.
-func parses(p *check.Pass, e ast.Expr, depth int) []*locks.Call {
-	if depth == 0 {
-		return nil
-	}
-	var all []*locks.Call
-	if c := p.Call(ast.Unparen(e)); c != nil {
-		all = append(all, parse(p, locks.Source{Expr: e}, depth)...)
-	}
-	for _, s := range p.Sources(p.Root(e)) {
-		all = append(all, parse(p, s, depth)...)
-	}
-	return all
-}
-
-func parse(p *check.Pass, s locks.Source, depth int) []*locks.Call {
-	c := p.Call(s.Expr)
-	switch {
-	case s.Expr == nil:
-		return nil
-	case c == nil:
-		return parses(p, s.Expr, depth-1)
-	case c.Name == "strconv.Atoi", c.Name == "strconv.ParseInt":
-		return []*locks.Call{c}
-	}
-	var all []*locks.Call
-	for _, r := range p.Returned(c.Func, s.Result) {
-		all = append(all, parses(p, r, depth-1)...)
-		if inner := p.Call(r); inner != nil && (inner.Name == "strconv.Atoi" || inner.Name == "strconv.ParseInt") {
-			all = append(all, inner)
-		}
-	}
-	return all
-}
-
-// readsFile says whether the function reads a file as a whole or by lines.
-func readsFile(p *check.Pass, d *ast.FuncDecl) bool {
-	for _, c := range p.Calls("os.ReadFile", "os.ReadAll", "io.ReadAll", "os.File.Read", "bufio.NewReader", "bufio.NewScanner") {
-		if c.FuncDecl() == d {
-			return true
-		}
-	}
-	return false
 }
 
 // looksCloser says whether the package reads more about a process than that it exists.

@@ -2,6 +2,7 @@ package locks
 
 import (
 	"go/ast"
+	"go/constant"
 	"go/types"
 )
 
@@ -138,4 +139,39 @@ func (l *Lock) Opened() *ast.CallExpr {
 		return nil
 	}
 	return l.Opens[0].CallExpr
+}
+
+// Creates says whether taking the lock may make its file: only then can there be a second file under the name after the
+// first is removed. Flags that are no constants may.
+func (l *Lock) Creates() bool {
+	for _, o := range l.Opens {
+		switch o.Name {
+		case "os.Open", "os.ReadFile", "lockedfile.Open":
+			continue
+		case "os.OpenFile", "lockedfile.OpenFile", "etcdfile.LockFile", "etcdfile.TryLockFile", "sys.Open":
+			if flags, known := o.Int(1); known && flags&o.create() == 0 {
+				continue
+			}
+		}
+		return true
+	}
+	return len(l.Opens) == 0
+}
+
+// create gives the flag that makes a file, which the packages of libraries take from os or syscall.
+func (c *Call) create() int64 {
+	for _, name := range []string{"O_CREAT", "O_CREATE"} {
+		if v, ok := c.Const(name); ok {
+			return v
+		}
+	}
+	for _, imp := range c.Func.Pkg().Imports() {
+		if imp.Path() == "os" {
+			if k, ok := imp.Scope().Lookup("O_CREATE").(*types.Const); ok {
+				v, _ := constant.Int64Val(k.Val())
+				return v
+			}
+		}
+	}
+	return ^0 // any flag may be the one
 }

@@ -100,6 +100,19 @@ func exclusive(path string) error {
 	return f.Close()
 }
 
+// inUse deletes data unless somebody has locked it.
+func inUse(path string) error {
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		return err
+	}
+	return os.Remove(path)
+}
+
 func allowed(path string) error {
 	fl := flock.New(path)
 	if err := fl.Lock(); err != nil {

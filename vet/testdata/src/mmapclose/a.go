@@ -48,6 +48,11 @@ func both(path string) (byte, error) {
 	return data[0], nil
 }
 
+func handedOn(f *os.File) (string, error) {
+	data, err := unix.Mmap(int(f.Fd()), 0, 10, unix.PROT_READ, unix.MAP_SHARED)
+	return string(data), err
+}
+
 func anonymous() ([]byte, error) {
 	return unix.Mmap(-1, 0, 10, unix.PROT_READ, unix.MAP_ANON)
 }

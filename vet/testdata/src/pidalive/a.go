@@ -2,6 +2,7 @@ package pidalive
 
 import (
 	"errors"
+	"fmt"
 	"log"
 	"os"
 	"strconv"
@@ -44,6 +45,21 @@ func alive(pid int) bool {
 
 func through(path string) bool {
 	pid, err := readPid(path)
+	return err == nil && alive(pid) // want `that a process has this number`
+}
+
+func scan(b []byte) (int, error) {
+	var pid int
+	_, err := fmt.Sscanln(string(b), &pid)
+	return pid, err
+}
+
+func scanned(path string) bool {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return false
+	}
+	pid, err := scan(b)
 	return err == nil && alive(pid) // want `that a process has this number`
 }
 
