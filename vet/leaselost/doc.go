@@ -18,6 +18,6 @@
 //	if ok, err := mutex.Extend(); !ok || err != nil { // stop the work
 //	lost, err := lock.Lock(nil) ... case <-lost: // stop the work
 //
-// A session that is returned or stored is its owner's to watch and is not reported; nor is SetNX beside Set on keys that
-// cannot be shown to be one.
+// A session that is returned or stored is its owner's to watch and is not reported, nor is any session of a package that
+// reads Done somewhere. Keys of Redis are compared as far as they can be followed.
 package leaselost
