@@ -77,6 +77,16 @@ func (r Report) detailed(dir string, o *solehold.Options) Report {
 	return r
 }
 
+// WithHistory adds to a status what the history of the directory tells. Who
+// writes there is not looked for.
+func WithHistory(s solehold.Status, dir string, o *solehold.Options) Report {
+	r := Report{Status: s}
+	if h, err := readHistory(dir, o); err == nil {
+		r.past(h)
+	}
+	return r
+}
+
 // History reads the events of a directory, oldest first. A directory without
 // any has an empty one. It returns after o.Timeout at the latest, then with an
 // error that is solehold.ErrUnanswered.
