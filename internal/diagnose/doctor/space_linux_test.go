@@ -32,7 +32,7 @@ func used(t *testing.T, dir string) int64 {
 	t.Helper()
 	var st unix.Statfs_t
 	must(t, unix.Statfs(dir, &st))
-	return int64(st.Blocks-st.Bfree) * st.Bsize
+	return int64(st.Blocks-st.Bfree) * int64(st.Bsize)
 }
 
 // listed is what du counts: the room of the files that have a name.
