@@ -39,7 +39,7 @@ func flags() settings {
 	return s
 }
 
-const keys = "acquire/…, sync/…, refused/…, handoff/…, idle/…, cli/…"
+const keys = "acquire/…, sync/…, refused/…, handoff/…, idle/…, cli/…, doctor/…"
 
 func main() {
 	if runtime.GOOS != "linux" {

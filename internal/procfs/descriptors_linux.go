@@ -20,9 +20,12 @@ func (m mounted) descriptors(pid int, into []Descriptor) ([]Descriptor, error) {
 		return into, &fs.PathError{Op: "open", Path: name, Err: err}
 	}
 	defer syscall.Close(folder)
-	buf := make([]byte, 8192)
+	var buf [4096]byte // on the stack: a scan lists every process
 	for {
-		n, err := restarted(func() (int, error) { return unix.Getdents(folder, buf) })
+		n, err := unix.Getdents(folder, buf[:])
+		if err == unix.EINTR {
+			continue
+		}
 		if err != nil {
 			return into, &fs.PathError{Op: "list", Path: name, Err: err}
 		}

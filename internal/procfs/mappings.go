@@ -1,6 +1,7 @@
 package procfs
 
 import (
+	"bytes"
 	"strconv"
 	"strings"
 )
@@ -19,26 +20,23 @@ type Mapping struct {
 const deletedMark = " (deleted)"
 
 // RemovedMappings reads those lines of /proc/N/maps that show a removed file, once for each file. It needs the right to
-// inspect the process.
-func (f FS) RemovedMappings(pid int) ([]Mapping, error) {
-	raw, err := f.read(dir(pid)+"/maps", listLimit, make([]byte, 0, 16<<10))
-	if err != nil {
-		return nil, err
-	}
-	return parseMappings(string(raw)), nil
+// inspect the process. buf is used for reading if it is large enough, and returned for the next process.
+func (f FS) RemovedMappings(pid int, buf []byte) ([]Mapping, []byte, error) {
+	raw, err := f.read(dir(pid)+"/maps", listLimit, buf)
+	return parseMappings(raw), raw[:0], err
 }
 
 // parseMappings skips what it does not understand: lines of memory have no file.
-func parseMappings(text string) []Mapping {
+func parseMappings(text []byte) []Mapping {
 	var found []Mapping
 	seen := map[FileID]bool{}
-	for text != "" {
-		end := strings.Index(text, deletedMark+"\n")
+	for len(text) > 0 {
+		end := bytes.Index(text, []byte(deletedMark+"\n"))
 		if end < 0 {
 			return found
 		}
-		begin := strings.LastIndexByte(text[:end], '\n') + 1
-		if m, ok := parseMapping(text[begin:end]); ok && !seen[m.FileID] {
+		begin := bytes.LastIndexByte(text[:end], '\n') + 1
+		if m, ok := parseMapping(string(text[begin:end])); ok && !seen[m.FileID] {
 			seen[m.FileID] = true
 			found = append(found, m)
 		}

@@ -11,24 +11,25 @@ import (
 
 // host is one look at the machine.
 type host struct {
-	ctx    context.Context
-	proc   procfs.FS
-	o      Options
-	end    time.Time
-	first  bool // this is the first pid namespace: everything is visible
-	boot   time.Time
-	pids   []int
-	files  map[procfs.FileID]*file
-	locks  []*lock
-	mounts mountTable
-	gaps   []Gap
-	known  map[int]*process
-	paths  []string        // what was asked for, as the kernel spells it
-	hung   map[string]bool // mount points that did not answer
-	hidden int             // processes whose descriptors could not be read
-	counts Counts
-	spaces map[uint64]mountTable // mounts by mount namespace
-	sites  []*site               // data directories that are in use
+	ctx     context.Context
+	proc    procfs.FS
+	o       Options
+	end     time.Time
+	first   bool // this is the first pid namespace: everything is visible
+	boot    time.Time
+	pids    []int
+	files   map[procfs.FileID]*file
+	locks   []*lock
+	mounts  mountTable
+	gaps    []Gap
+	known   map[int]*process
+	paths   []string        // what was asked for, as the kernel spells it
+	hung    map[string]bool // mount points that did not answer
+	hidden  int             // processes whose descriptors could not be read
+	counts  Counts
+	spaces  map[uint64]mountTable // mounts by mount namespace
+	spaceOf map[int]uint64        // mount namespaces by process, 0 for unknown
+	sites   []*site               // data directories that are in use
 }
 
 // file is an open regular file or directory.

@@ -56,7 +56,7 @@ func newHost(ctx context.Context, o Options) *host {
 	}
 	h := &host{
 		ctx: ctx, o: o, proc: o.Proc, end: time.Now().Add(o.Timeout),
-		files: map[procfs.FileID]*file{}, known: map[int]*process{}, boot: bootTime(o.Proc), hung: map[string]bool{}, spaces: map[uint64]mountTable{},
+		files: map[procfs.FileID]*file{}, known: map[int]*process{}, boot: bootTime(o.Proc), hung: map[string]bool{}, spaces: map[uint64]mountTable{}, spaceOf: map[int]uint64{},
 	}
 	ns, err := h.proc.Namespace(0, "pid")
 	h.first = err == nil && ns == firstPIDNamespace
@@ -138,7 +138,7 @@ func (h *host) again(wanting []*lock) {
 	if len(wanting) == 0 || !h.first || h.hidden > 0 || err != nil {
 		return
 	}
-	s := &scanner{proc: h.proc, locked: map[uint64]bool{}, plain: h.mounts.plain, pids: pids}
+	s := &scanner{proc: h.proc, locked: map[uint64]bool{}, plain: h.mounts.plain, pids: pids, brief: true}
 	for _, l := range wanting {
 		s.locked[l.row.Inode] = true
 	}

@@ -42,9 +42,13 @@ func (h *host) placeOf(pid int, folder string, dev uint64) place {
 
 // mountsOf are the mounts that a process sees; ours where that is not told.
 func (h *host) mountsOf(pid int) *mountTable {
-	space, err := h.proc.Namespace(pid, "mnt")
-	if err != nil {
-		return &h.mounts
+	space, asked := h.spaceOf[pid]
+	if !asked {
+		space, _ = h.proc.Namespace(pid, "mnt")
+		h.spaceOf[pid] = space
+	}
+	if space == 0 {
+		return &h.mounts // that is not told
 	}
 	if t, ok := h.spaces[space]; ok {
 		return &t

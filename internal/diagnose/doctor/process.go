@@ -14,11 +14,10 @@ import (
 
 // process is what is known of a process, read when it is first asked for.
 type process struct {
-	stat    procfs.Stat
-	alive   bool
-	command string
-	exe     string
-	shown   *Process // for answers
+	stat  procfs.Stat
+	alive bool
+	exe   string
+	shown *Process // for answers
 }
 
 // ticksPerSecond is what user space counts start times in on all of Linux.

@@ -40,6 +40,7 @@ type scanner struct {
 	proc    procfs.FS
 	locked  map[uint64]bool // inodes that carry a lock
 	every   bool            // the kernel's list leaves locks out here
+	brief   bool            // only locks are of interest
 	plain   func(dev uint64) bool
 	named   sync.Map // files whose path is known
 	pids    []int
@@ -58,7 +59,7 @@ func (h *host) scan(s *scanner) []seen {
 		go s.work()
 	}
 	all := make([]seen, 0, len(s.pids))
-	limit := time.NewTimer(time.Until(h.end) / 2) // the rest needs time, too
+	limit := time.NewTimer(time.Until(h.end) - h.o.Timeout/share) // the rest needs time, too
 	defer limit.Stop()
 	stalled := time.NewTicker(patience)
 	defer stalled.Stop()
@@ -88,19 +89,24 @@ func (h *host) silent(n int) {
 }
 
 func (s *scanner) work() {
+	buf := make([]byte, 0, 16<<10)
 	for {
 		i := int(s.next.Add(1)) - 1
 		if i >= len(s.pids) {
 			return
 		}
-		s.results <- s.look(s.pids[i])
+		r := seen{pid: s.pids[i], paths: map[procfs.FileID]string{}}
+		s.look(&r)
+		if r.err == nil && !s.brief {
+			buf = s.mappings(&r, buf)
+		}
+		s.results <- r
 	}
 }
 
-// look reads one process: what it has open, which locks that carries, and which
-// removed files it has in memory.
-func (s *scanner) look(pid int) seen {
-	r := seen{pid: pid, paths: map[procfs.FileID]string{}}
+// look reads what one process has open, and which locks that carries.
+func (s *scanner) look(r *seen) {
+	pid := r.pid
 	var all []procfs.Descriptor
 	all, r.err = s.proc.Descriptors(pid, nil)
 	r.total = len(all)
@@ -117,16 +123,13 @@ func (s *scanner) look(pid int) seen {
 		}
 		r.files = append(r.files, d)
 		if d.Writable || d.Links == 0 || len(locks) > 0 {
-			s.name(&r, d)
+			s.name(r, d)
 		}
 	}
 	if r.err != nil {
 		_, err := s.proc.Stat(pid)
 		r.gone = errors.Is(err, fs.ErrNotExist)
-		return r
 	}
-	s.mappings(&r)
-	return r
 }
 
 // locksOf reads fdinfo only where a lock can be: three calls for each descriptor
@@ -155,16 +158,18 @@ func (s *scanner) name(r *seen, d procfs.Descriptor) {
 	r.paths[d.FileID] = cleanPath(path, d.Links == 0)
 }
 
-func (s *scanner) mappings(r *seen) {
-	maps, err := s.proc.RemovedMappings(r.pid)
+// mappings finds the removed files that a process has in memory.
+func (s *scanner) mappings(r *seen, buf []byte) []byte {
+	found, buf, err := s.proc.RemovedMappings(r.pid, buf)
 	if err != nil {
-		return
+		return buf
 	}
-	for _, m := range maps {
+	for _, m := range found {
 		if f, err := s.proc.Mapped(r.pid, m); err == nil && f.Type == procfs.Regular {
 			r.mapped = append(r.mapped, mappedFile{f, m.Path})
 		}
 	}
+	return buf
 }
 
 // merge puts what was seen together.
