@@ -32,6 +32,8 @@ func (h *host) judge(s *site) []Finding {
 		return []Finding{h.sharedData(s, families)}
 	case len(families) > 1:
 		return []Finding{h.twoWriters(s, families)}
+	case h.isGuarded(s):
+		return nil // it needs no other lock
 	case s.pidfile != "":
 		return h.judgePidfile(s, families[0])
 	case s.lock == "" || s.shared:
@@ -114,12 +116,27 @@ func (h *host) judgeLock(s *site, family []int) []Finding {
 		return nil
 	}
 	lock := filepath.Join(s.path, s.lock)
-	return []Finding{{
+	f := Finding{
 		ID: "SH031", Severity: Danger, Confidence: Likely, Path: s.path, Holders: h.showAll(family),
 		Title:    fmt.Sprintf("%s data is written without the engine's lock", s.name),
 		Evidence: []string{h.writes(s, family[0]), line("nobody holds a lock on %s: a second %s would start beside it", lock, s.name)},
 		Advice:   "start no second one; end this process properly and start the service anew. It may be a child that outlived its parent, or locking was switched off",
-	}}
+	}
+	if id, known := h.atPath(s.pid, lock); known && id == (procfs.FileID{}) {
+		f.Severity = Notice
+		f.Evidence = append(f.Evidence, line("there is no file %s: this service runs with its locking switched off", lock))
+		f.Advice = "switch the engine's locking on, or start it below `solehold run`; until then start no second one"
+	}
+	return []Finding{f}
+}
+
+// isGuarded says whether the data lies in a directory that is held with
+// solehold's protocol.
+func (h *host) isGuarded(s *site) bool {
+	return slices.ContainsFunc(h.locks, func(l *lock) bool {
+		return l.ours() && l.file != nil && l.file.Type == procfs.Directory && len(l.holders) > 0 &&
+			s.place.below(h.placeOf(h.keeper(l), l.path, l.file.Dev))
+	})
 }
 
 // sharedData is data that an engine lets several services write (SH034).

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/solehold/solehold/internal/datadir"
 	"github.com/solehold/solehold/internal/procfs"
 )
 
@@ -39,7 +40,7 @@ func (h *host) discover() []*site {
 	checked := map[place]*site{}
 	for _, f := range h.sortedFiles() {
 		writers := f.writers()
-		if len(writers) == 0 || f.place.folder == "" || f.removed() {
+		if len(writers) == 0 || f.place.folder == "" || f.removed() || filepath.Base(f.place.folder) == datadir.StateName {
 			continue
 		}
 		if s := h.dataFile(f, writers[0]); s != nil {

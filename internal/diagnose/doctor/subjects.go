@@ -94,7 +94,11 @@ func (h *host) directory(s Subject, l looked) (Subject, []Finding) {
 		h.engineState(&s, e)
 	}
 	if slices.Contains(l.names, datadir.StateName) {
-		s.Kind = "data directory"
+		if known {
+			s.Notes = append(s.Notes, line("%s", s.State))
+		} else {
+			s.Kind = "data directory"
+		}
 		h.guardedState(&s)
 	}
 	for _, path := range markersIn(s.Path, l.names) {
