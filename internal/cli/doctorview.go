@@ -37,9 +37,11 @@ func (a *app) printDoctor(w io.Writer, r doctor.Report) {
 
 func doctorHeadline(r doctor.Report) string {
 	found := "no lock trouble found"
-	switch len(r.Findings) {
-	case 0:
-	case 1:
+	switch {
+	case len(r.Findings) == 0 && len(r.Gaps) > 0:
+		found = "nothing found in what could be seen"
+	case len(r.Findings) == 0:
+	case len(r.Findings) == 1:
 		found = "1 finding"
 	default:
 		found = fmt.Sprintf("%d findings", len(r.Findings))

@@ -184,7 +184,7 @@ func (h *host) judgePidfile(s *site, family []int) []Finding {
 		why = path + " is missing or empty"
 	}
 	return []Finding{{
-		ID: "SH032", Severity: Danger, Confidence: h.sure(), Path: s.path, Holders: h.showAll(family),
+		ID: "SH032", Severity: Danger, Confidence: h.sure(Certain), Path: s.path, Holders: h.showAll(family),
 		Title:    fmt.Sprintf("%s data is written, and its pid file does not say by whom", s.name),
 		Evidence: []string{h.writes(s, family[0]), line("%s: a second %s could start beside it", why, s.name)},
 		Advice:   "start no second one; stop this one properly, which makes its pid file right again",

@@ -76,7 +76,7 @@ func (h *host) inherited() []Finding {
 		keeper := h.keeper(l)
 		p := h.process(keeper)
 		all = append(all, Finding{
-			ID: "SH013", Severity: Notice, Confidence: Likely, Path: l.path, Holders: h.parties(l), Waiters: h.awaiting(l),
+			ID: "SH013", Severity: Notice, Confidence: h.sure(Likely), Path: l.path, Holders: h.parties(l), Waiters: h.awaiting(l),
 			Title: "lock kept by a daemonised child",
 			Evidence: []string{
 				line("%s was locked by pid %d, which is gone", l.at(), l.row.PID),

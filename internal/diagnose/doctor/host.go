@@ -95,11 +95,11 @@ func (h *host) gap(g Gap) {
 }
 
 // sure is how certain an answer can be that needs all descriptors to be known.
-func (h *host) sure() Confidence {
+func (h *host) sure(c Confidence) Confidence {
 	if h.hidden > 0 || !h.first {
-		return Likely
+		return c.lower()
 	}
-	return Certain
+	return c
 }
 
 const deletedMark = " (deleted)"

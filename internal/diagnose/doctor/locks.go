@@ -2,7 +2,6 @@ package doctor
 
 import (
 	"cmp"
-	"math"
 	"slices"
 
 	"github.com/solehold/solehold/internal/procfs"
@@ -161,6 +160,3 @@ func rowOf(l procfs.Lock) procfs.Lock {
 	l.Write, l.Access, l.Waiting, l.PID = true, "WRITE", true, -1
 	return l
 }
-
-// whole says whether a lock covers all of the file.
-func whole(l procfs.Lock) bool { return l.Start == 0 && l.End == math.MaxUint64 }

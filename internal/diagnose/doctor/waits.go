@@ -47,7 +47,7 @@ func (h *host) stillWaiting(rings [][]int, s stuckSet) bool {
 // the child that it waits for, waits for.
 func (h *host) deadlock(ring []int, s stuckSet) Finding {
 	f := Finding{
-		ID: "SH007", Severity: Outage, Confidence: Certain,
+		ID: "SH007", Severity: Outage, Confidence: h.sure(Certain),
 		Advice: "stop one of them; neither can go on by itself. Then let all take these locks in one order",
 	}
 	var paths []string
@@ -60,7 +60,7 @@ func (h *host) deadlock(ring []int, s stuckSet) Finding {
 			f.Holders = append(f.Holders, h.parties(l)[0])
 		}
 		f.Evidence = append(f.Evidence, line("%s holds %s, waits for %s", h.name(keeper), l.at(), h.awaitedThrough(keeper, s)))
-		if h.process(keeper).stat.State != 0 && h.threads(keeper) > 1 || !h.first {
+		if h.threads(keeper) > 1 {
 			f.Confidence = Likely // another of its threads may let go
 		}
 		paths = append(paths, l.path)
@@ -105,7 +105,7 @@ func (h *host) queues() []Finding {
 			continue
 		}
 		f := Finding{
-			ID: "SH006", Severity: Notice, Confidence: h.sure(), Path: l.path,
+			ID: "SH006", Severity: Notice, Confidence: h.sure(Certain), Path: l.path,
 			Title:   fmt.Sprintf("%s for a lock", many(len(l.waiters), "process waits", "processes wait")),
 			Holders: h.parties(l), Waiters: h.awaiting(l), Evidence: []string{line("%s: %s", l.at(), h.held(l))},
 			Advice: "wait for the holder, or look why it takes so long; nothing needs to be removed",
