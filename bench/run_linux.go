@@ -90,6 +90,7 @@ func (b *bench) all() {
 		{"3 idle: voluntary context switches of all threads a second", b.idle},
 		{"4 command line: from spawn until the child's main runs", b.startup},
 		{"4 command line: idle `solehold run`, and `status`", b.resident},
+		{"5 doctor: all locks of a host, from spawn to end", b.doctor},
 	} {
 		b.part(part.title, part.run)
 	}

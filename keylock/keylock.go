@@ -120,7 +120,7 @@ func (t *Table[K]) Unlock(key K) {
 	switch {
 	case !held:
 		p.mu.Unlock()
-		panic("keylock: Unlock of a key that is not locked")
+		panic("keylock: Unlock of a key that is not locked") //archtest:allow panic as sync.Mutex does: the caller is wrong, and going on would unlock for somebody else
 	case q != nil && len(q.waiting) > 0:
 		close(q.waiting[0])
 		q.waiting = q.waiting[1:]

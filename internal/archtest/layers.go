@@ -19,6 +19,10 @@ const (
 	pflag      = "github.com/spf13/pflag"
 	sqlite     = "modernc.org/sqlite"
 	testscript = "github.com/rogpeppe/go-internal"
+	bolt       = "go.etcd.io/bbolt"
+	pebble     = "github.com/cockroachdb/pebble"
+	goleveldb  = "github.com/syndtr/goleveldb"
+	badger     = "github.com/dgraph-io/badger"
 	porcupine  = "github.com/anishathalye/porcupine"
 	prometheus = "github.com/prometheus"
 )
@@ -87,6 +91,12 @@ func inner() []layer {
 			"internal/diagnose", list(".", "internal/procfs", "internal/procid", "internal/journal", "internal/record", "internal/datadir", "internal/evidence"),
 			nil, list(testscript, xsys), "the read side cannot start, stop or change anything",
 		},
+		{
+			"internal/diagnose/doctor",
+			list(".", "internal/diagnose", "internal/procfs", "internal/procid", "internal/datadir"),
+			list(xsys), list(testscript, bolt, pebble, goleveldb, badger, sqlite, "docs/findings"), "doctor looks and touches nothing: it cannot even name what takes a lock",
+		},
+		{"docs/findings", nil, nil, nil, "pages know nothing of the program that shows them"},
 		{"internal/drill", list(".", "internal/diagnose"), list(xsys), list(testscript), "a drill sees what an operator sees"},
 		{"internal/web", list("internal/diagnose"), list(prometheus), list("."), "a page cannot change a lock"},
 		{"vet", list("vet/..."), list(xtools), nil, "an analyzer reads source and nothing of ours"},
@@ -103,7 +113,7 @@ func outer() []layer {
 	lean := list(
 		".", "health", "dataroot", "reload", "cluster", "internal/oslock", "internal/procfs", "internal/procid", "internal/record",
 		"internal/journal", "internal/datadir", "internal/policy", "internal/supervise", "internal/evidence",
-		"internal/diagnose", "internal/service", "internal/sdnotify",
+		"internal/diagnose", "internal/diagnose/doctor", "docs/findings", "internal/service", "internal/sdnotify",
 	)
 	const wiring = "a command is wiring: what it does is in a package with tests"
 	const user = "an example shows what a user of the library can import"

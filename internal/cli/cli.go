@@ -91,7 +91,10 @@ dies, the next one starts at once, without any clean-up.`,
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "answer in JSON")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usage(cmd, "%s", flagText(err)) })
 	root.CompletionOptions.HiddenDefaultCmd = false
-	root.AddCommand(a.runCommand(), a.watchCommand(), a.statusCommand(), a.historyCommand(), a.incidentCommand(), a.releaseCommand(), a.rootCommand(), a.versionCommand())
+	root.AddCommand(
+		a.runCommand(), a.watchCommand(), a.statusCommand(), a.doctorCommand(), a.historyCommand(), a.incidentCommand(), a.releaseCommand(),
+		a.rootCommand(), a.versionCommand(),
+	)
 	return root
 }
 

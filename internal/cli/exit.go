@@ -82,6 +82,21 @@ func statusCodes() []exitCode {
 	}
 }
 
+const (
+	doctorNothing  = 0
+	doctorFindings = 1
+	doctorGaps     = 2
+)
+
+func doctorCodes() []exitCode {
+	return []exitCode{
+		{doctorNothing, "nothing was found"},
+		{doctorFindings, "findings, the worst first"},
+		{doctorGaps, "some checks could not run, or nothing was found where not all could be seen"},
+		{exitUsage, "the command line is wrong"},
+	}
+}
+
 func historyCodes() []exitCode {
 	return []exitCode{
 		{0, "this is the history, or nothing has happened yet"},

@@ -73,6 +73,13 @@ func Status(ctx context.Context, dir string, o *solehold.Options) Report {
 // for: r.Dir may mean something else in this mount namespace.
 func (r Report) detailed(dir string, o *solehold.Options) Report {
 	r.writers()
+	return WithHistory(r.Status, dir, o)
+}
+
+// WithHistory adds to a status what the history of the directory tells. Who
+// writes there is not looked for.
+func WithHistory(s solehold.Status, dir string, o *solehold.Options) Report {
+	r := Report{Status: s}
 	if h, p, err := readHistory(dir, o); err == nil {
 		r.past(h)
 		if r.State == solehold.Held && p.Token == r.Token && p.Token > 0 {

@@ -67,6 +67,7 @@ type server struct {
 	answers func(port int) bool
 	code    int // its exit code when TERM ended it
 	started map[int]bool
+	engine  string // what doctor calls it
 }
 
 // newServer makes an empty data directory.
@@ -293,6 +294,7 @@ func (s *server) life() {
 	if after.State != "HELD" || after.Token != before.Token+1 {
 		t.Errorf("status after the crash: %+v, before it: %+v", after, before)
 	}
+	s.healthy()
 
 	must(t, again.cmd.Process.Signal(syscall.SIGTERM))
 	asked := time.Now()
@@ -330,6 +332,7 @@ func TestRedis(t *testing.T) {
 	t.Parallel()
 	redis := testneed.Program(t, "redis-server", "apt-get install redis-server")
 	s := newServer(t)
+	s.engine = "Redis"
 	s.command = func(port int) []string {
 		return []string{redis, "--bind", "127.0.0.1", "--port", strconv.Itoa(port), "--dir", s.dir, "--appendonly", "yes"}
 	}
@@ -341,6 +344,7 @@ func TestPrometheus(t *testing.T) {
 	t.Parallel()
 	prometheus := testneed.Program(t, "prometheus", "apt-get install prometheus")
 	s := newServer(t)
+	s.engine = "Prometheus"
 	config := filepath.Join(s.base, "prometheus.yml")
 	must(t, os.WriteFile(config, []byte("global: {scrape_interval: 1s}\n"), 0o644))
 	s.command = func(port int) []string {
@@ -364,6 +368,7 @@ func TestPostgreSQL(t *testing.T) {
 	testneed.Root(t)
 	initdb, postgres, ready := testneed.Program(t, "initdb", get), testneed.Program(t, "postgres", get), testneed.Program(t, "pg_isready", get)
 	s := newServer(t)
+	s.engine = "PostgreSQL"
 	s.as = userNamed(t, "postgres", get)
 	state := filepath.Join(s.base, "state")
 	must(t, os.Mkdir(state, 0o700))

@@ -1,0 +1,111 @@
+package doctor_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/solehold/solehold/internal/diagnose/doctor"
+)
+
+// layout is a data directory of an engine that is not run here: it needs a Java
+// machine, or Debian has no package of it. It is judged by its known files.
+type layout struct {
+	name, lock, data string
+	files            []string
+}
+
+func layouts() []layout {
+	return []layout{
+		{"MySQL", "ibdata1", "ib_logfile0", []string{"ibdata1", "ib_logfile0", "mysql.ibd"}},
+		{"MongoDB", "mongod.lock", "collection-0.wt", []string{"WiredTiger", "WiredTiger.wt", "mongod.lock", "collection-0.wt"}},
+		{"Kafka", ".lock", "topic-0/00000000000000000000.log", []string{"meta.properties", ".lock", "topic-0/00000000000000000000.log"}},
+		{"Lucene", "write.lock", "_0.fdt", []string{"segments_1", "write.lock", "_0.fdt"}},
+		{"RocksDB", "LOCK", "000004.log", []string{"CURRENT", "LOCK", "OPTIONS-000005", "MANIFEST-000001", "000004.log"}},
+	}
+}
+
+// lay makes the files.
+func lay(t testing.TB, files []string) string {
+	t.Helper()
+	dir := place(t)
+	for _, name := range files {
+		must(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755))
+		must(t, os.WriteFile(filepath.Join(dir, name), nil, 0o644))
+	}
+	return dir
+}
+
+func TestLayouts(t *testing.T) {
+	t.Parallel()
+	for _, l := range layouts() {
+		t.Run(l.name, func(t *testing.T) {
+			t.Parallel()
+			dir := lay(t, l.files)
+			lock, data := filepath.Join(dir, l.lock), filepath.Join(dir, l.data)
+			owner := acting(t, "posix "+lock, "write "+data)
+			r := examine(t, dir)
+			wantIDs(t, r)
+			if s := r.Paths[0]; s.Kind != l.name+" data directory" || !names(s.Holders, owner.pid()) || s.Lock != "POSIX" {
+				t.Errorf("%+v", s)
+			}
+			second := leaving(t, `sleep 600 5>>"$1" >/dev/null & echo $!`, data)
+			eventually(t, "two writers", func() bool { r = examine(t, dir); return len(find(r, "SH030")) > 0 })
+			if f := only(t, r, "SH030"); !names(f.Holders, owner.pid()) || !names(f.Holders, second) {
+				t.Errorf("%+v", f)
+			}
+			owner.end()
+			eventually(t, "one writer without the lock", func() bool { r = examine(t, dir); return len(find(r, "SH031")) > 0 })
+			if f := only(t, r, "SH031"); f.Severity != doctor.Danger || !names(f.Holders, second) {
+				t.Errorf("%+v", f)
+			}
+		})
+	}
+}
+
+// Where the lock file is not there at all, locking is switched off.
+func TestLockingSwitchedOff(t *testing.T) {
+	t.Parallel()
+	dir := lay(t, []string{"wal/00000000", "chunks_head/000001"})
+	acting(t, "write "+filepath.Join(dir, "wal/00000000"))
+	if f := only(t, examine(t, dir), "SH031"); f.Severity != doctor.Notice || !has(f.Evidence, "switched off") {
+		t.Errorf("%+v", f)
+	}
+}
+
+// What solehold guards needs no other lock.
+func TestGuardedEngine(t *testing.T) {
+	t.Parallel()
+	dir := lay(t, []string{"wal/00000000", "chunks_head/000001"})
+	acting(t, "acquire "+dir, "write "+filepath.Join(dir, "wal/00000000"))
+	r := examine(t, dir)
+	wantIDs(t, r)
+	if s := r.Paths[0]; s.Kind != "Prometheus data directory" || s.State != "HELD" {
+		t.Errorf("%+v", s)
+	}
+}
+
+// PostgreSQL goes by its pid file: it must name who writes.
+func TestPostmasterPidfile(t *testing.T) {
+	t.Parallel()
+	dir := lay(t, []string{"PG_VERSION", "global/1262", "base/5/1249"})
+	pidfile := filepath.Join(dir, "postmaster.pid")
+	server := acting(t, "write "+filepath.Join(dir, "base/5/1249"))
+	if f := only(t, examine(t, dir), "SH032"); !names(f.Holders, server.pid()) || !has(f.Evidence, "is missing or empty") {
+		t.Errorf("%+v", f)
+	}
+	must(t, os.WriteFile(pidfile, []byte("1\n"+dir+"\n"), 0o600))
+	if f := only(t, examine(t, dir), "SH032"); !has(f.Evidence, "names pid 1, which is none of them") {
+		t.Errorf("%+v", f)
+	}
+	must(t, os.WriteFile(pidfile, []byte(fmt.Sprintf("%d\n%s\n", server.pid(), dir)), 0o600))
+	r := examine(t, dir)
+	if found := find(r, "SH032"); len(found) > 0 {
+		t.Errorf("%+v", found)
+	}
+	if s := r.Paths[0]; s.Kind != "PostgreSQL data directory" || !strings.Contains(s.State, "postmaster.pid") {
+		t.Errorf("%+v", s)
+	}
+}

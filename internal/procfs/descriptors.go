@@ -1,0 +1,111 @@
+package procfs
+
+import (
+	"errors"
+	"io/fs"
+	"strconv"
+)
+
+// FileType is what a descriptor leads to, as far as locks care.
+type FileType uint8
+
+// The types. Other is a socket, a pipe, a device or one of the kernel's own; Unseen is a file that would not say.
+const (
+	Unseen FileType = iota
+	Regular
+	Directory
+	Other
+)
+
+// FileID is a file on this host, as stat(2) tells it.
+type FileID struct {
+	// Dev is the device, in the kernel's encoding for programs.
+	Dev uint64
+	// Ino is the inode.
+	Ino uint64
+}
+
+// File is what stat tells of an open file without asking its server: on a file system that does not answer it is what the
+// kernel remembers.
+type File struct {
+	FileID
+	// Type is what it is.
+	Type FileType
+	// Links is how many names lead to it; 0 for a removed one.
+	Links uint32
+	// Size is its length in bytes.
+	Size int64
+	// Bytes is the room that it takes on its file system.
+	Bytes int64
+}
+
+// Descriptor is one open descriptor of a process with its file.
+type Descriptor struct {
+	File
+	// FD is its number.
+	FD int
+	// Writable says that it was opened for writing; asked for regular files only.
+	Writable bool
+}
+
+// describer is a file system that lists descriptors with fewer calls than the general way takes.
+type describer interface {
+	descriptors(pid int, into []Descriptor) ([]Descriptor, error)
+	describe(name string) (File, error)
+}
+
+// Descriptors appends the process' open descriptors to into. One that was closed meanwhile is left out.
+func (f FS) Descriptors(pid int, into []Descriptor) ([]Descriptor, error) {
+	if fast, ok := f.fsys.(describer); ok {
+		return fast.descriptors(pid, into)
+	}
+	fds, err := f.FDs(pid)
+	for _, fd := range fds {
+		name := dir(pid) + "/fd/" + strconv.Itoa(fd)
+		d := Descriptor{FD: fd}
+		switch d.File, err = f.describe(name); {
+		case errors.Is(err, fs.ErrNotExist):
+			continue
+		case d.Type == Regular:
+			info, _ := f.FDInfo(pid, fd)
+			d.Writable = info.Writable()
+		}
+		into = append(into, d)
+	}
+	return into, err
+}
+
+// describe follows a link of /proc to its file.
+func (f FS) describe(name string) (File, error) {
+	if fast, ok := f.fsys.(describer); ok {
+		return fast.describe(name)
+	}
+	info, err := fs.Stat(f.fsys, name)
+	if err != nil {
+		return File{}, err
+	}
+	return File{Type: typeOf(info.Mode()), Size: info.Size(), Links: 1}, nil
+}
+
+func typeOf(mode fs.FileMode) FileType {
+	switch {
+	case mode.IsRegular():
+		return Regular
+	case mode.IsDir():
+		return Directory
+	}
+	return Other
+}
+
+// FileID is the file of a lock as stat tells it, on file systems that give their files the device of the mount. Others (btrfs,
+// overlayfs) do not: there only fdinfo connects a lock with a descriptor.
+func (l Lock) FileID() FileID { return FileID{Dev: device(l.Major, l.Minor), Ino: l.Inode} }
+
+// Device is the device as stat(2) packs it.
+func (m Mount) Device() uint64 { return device(m.Major, m.Minor) }
+
+// device packs as the C library's makedev does.
+func device(major, minor uint32) uint64 {
+	low, high := uint64(minor), uint64(major)
+	return high&0xfff<<8 | high>>12<<44 | low&0xff | low>>8<<20
+}
