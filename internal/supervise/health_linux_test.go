@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/solehold/solehold/internal/journal"
+	"github.com/solehold/solehold/internal/testneed"
 	"golang.org/x/sys/unix"
 )
 
@@ -200,4 +201,24 @@ func TestSlowStopDelaysTheRestart(t *testing.T) {
 		t.Error(fault)
 	}
 	s.free()
+}
+
+// The clocks that are judged by start anywhere, and nothing asks for the time of
+// day: in a time namespace, years off, a service is judged as everywhere.
+func TestClocksThatAreYearsOff(t *testing.T) {
+	t.Parallel()
+	testneed.Root(t)
+	unshare := testneed.Program(t, "unshare", "apt-get install util-linux")
+	s := newSite(t)
+	v := s.serve([]how{through(`exec ` + unshare + ` --time --boottime 90000000 --monotonic 90000000 --kill-child "$@"`)})
+	v.healthy(1)
+	v.is("fail")
+	v.await(journal.Forced, 1)
+	v.is("ok")
+	v.healthy(2)
+	v.rounds(2)
+	if n := len(v.of(journal.ChildStarted)); n != 2 {
+		t.Errorf("%d lives", n)
+	}
+	v.sound()
 }

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -52,4 +53,44 @@ func field(t *testing.T, file, key string) int {
 	n, err := strconv.Atoi(words[0])
 	must(t, err)
 	return n
+}
+
+// Nor does one that asks its service every second.
+func TestIdleWrapperWithAProbeCostsLittle(t *testing.T) {
+	t.Parallel()
+	v := newSite(t).serve(nil)
+	v.healthy(1)
+	const rounds = 3
+	v.rounds(2)
+	best := 1 << 30
+	for range 2 { // the machine's other work makes ours cost more at times
+		before := onCPU(t, v.pid())
+		v.rounds(rounds)
+		best = min(best, (onCPU(t, v.pid())-before)/rounds)
+	}
+	private := field(t, "/proc/"+itoa(v.pid())+"/smaps_rollup", "Anonymous:")
+	t.Logf("%d KiB of its own, %d µs for each question and what goes on around it", private, best/1000)
+	if private > 6<<10 {
+		t.Error("that is too much memory")
+	}
+	if best > 10_000_000 { // a thousandth of the 10 s from one question to the next, as they are by default
+		t.Error("that is too much time")
+	}
+	v.signal(syscall.SIGTERM)
+	v.wait()
+}
+
+// onCPU is the time in ns that all threads have had.
+func onCPU(t *testing.T, pid int) (ns int) {
+	t.Helper()
+	threads, err := filepath.Glob("/proc/" + itoa(pid) + "/task/*/schedstat")
+	must(t, err)
+	for _, stat := range threads {
+		text, err := os.ReadFile(stat)
+		must(t, err)
+		n, err := strconv.Atoi(strings.Fields(string(text))[0])
+		must(t, err)
+		ns += n
+	}
+	return ns
 }
