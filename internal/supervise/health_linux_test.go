@@ -14,15 +14,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// summary is the text of an incident.
-func (s *site) summary(id string) string {
-	s.t.Helper()
-	id, _, _ = strings.Cut(id, ":")
-	text, err := os.ReadFile(filepath.Join(s.dir, ".solehold", "incidents", id, "summary.md"))
-	must(s.t, err)
-	return string(text)
-}
-
 // restartedOnce waits for the second life and checks that there were no more,
 // and how long the first was silent before it was found out.
 func (v *served) restartedOnce(since time.Time) string {

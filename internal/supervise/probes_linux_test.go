@@ -1,7 +1,9 @@
 package supervise_test
 
 import (
+	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"os"
 	"path/filepath"
@@ -150,6 +152,19 @@ func TestHangingServerCostsOneDescriptor(t *testing.T) {
 	v.wait()
 }
 
+// lasting listens on a port that stays free when it is closed: the kernel gives
+// none of these to connections and to those who ask for any.
+func lasting(t *testing.T) net.Listener {
+	t.Helper()
+	for range 100 {
+		if l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 20000+rand.IntN(10000))); err == nil {
+			return l
+		}
+	}
+	t.Fatal("no free port")
+	return nil
+}
+
 // What another process answers on the service's port neither keeps the service
 // alive nor kills it; its own answers do.
 func TestStrangerOnThePort(t *testing.T) {
@@ -158,8 +173,7 @@ func TestStrangerOnThePort(t *testing.T) {
 		t.Run(answer, func(t *testing.T) {
 			t.Parallel()
 			s := newSite(t)
-			l, err := net.Listen("tcp", "127.0.0.1:0")
-			must(t, err)
+			l := lasting(t)
 			defer l.Close()
 			go func() {
 				for {
