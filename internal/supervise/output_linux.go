@@ -62,12 +62,23 @@ func newOutput(c Config) *output {
 			c.Say("the end of the output will not be kept: %v", err)
 			continue
 		}
-		s := &stream{read: read, write: write, to: fd, tail: &o.tail, done: make(chan struct{})}
+		s := &stream{read: read, write: write, to: unblocked(fd), tail: &o.tail, done: make(chan struct{})}
 		o.files[fd] = int(write.Fd())
 		o.streams = append(o.streams, s)
 		go s.copy()
 	}
 	return o
+}
+
+// unblocked opens a pipe anew so that a write to it never blocks: others may fill
+// it between our look and our write. Ours alone: the flag of the descriptor that we
+// were given is everybody's. What cannot be opened stays as it is.
+func unblocked(fd int) int {
+	own, err := unix.Open(fmt.Sprintf("/proc/self/fd/%d", fd), unix.O_WRONLY|unix.O_NONBLOCK|unix.O_CLOEXEC|unix.O_NOCTTY, 0)
+	if err != nil {
+		return fd
+	}
+	return own
 }
 
 func isTerminal(fd int) bool {

@@ -24,19 +24,21 @@ type relay struct {
 	above     bool // there is a manager
 	deaf      bool // that it does not hear was said
 	activated bool // sockets of the manager are meant for this pid
-	notices   chan sdnotify.Message
+	notices   chan notice
 	beats     beats
 	offered   time.Duration // the watchdog that the command is to pet; 0 for that of the manager
 
 	watchdog *time.Ticker // at which the manager must hear from us; nil without
 	pets     bool         // the command speaks to the watchdog itself
+	probed   bool         // there are probes
 	tell     func(format string, args ...any)
+	done     chan struct{} // closed when nobody takes notices any more
 }
 
 // newRelay makes the socket for the command. Everything is optional: a service
 // works without its manager's ear.
 func newRelay(r *runner) *relay {
-	l := &relay{notices: make(chan sdnotify.Message), tell: r.c.Say, activated: os.Getenv(sdnotify.ListenPIDVar) == strconv.Itoa(os.Getpid())}
+	l := &relay{notices: make(chan notice), tell: r.c.Say, done: r.done, probed: r.c.Health != nil || r.c.Startup != nil, activated: os.Getenv(sdnotify.ListenPIDVar) == strconv.Itoa(os.Getpid())}
 	for _, c := range []*Check{r.c.Health, r.c.Startup} {
 		if c != nil && c.Beat > 0 {
 			l.offered = c.Beat
@@ -48,15 +50,31 @@ func newRelay(r *runner) *relay {
 	if l.upstream, err = sdnotify.Dial(name); err != nil {
 		r.c.Say("%s: %v", sdnotify.SocketVar, err)
 	}
-	if l.own, err = sdnotify.Listen(); err != nil {
-		r.c.Say("a socket for what the command says of itself: %v", err)
-		return l
-	}
 	if limit, ok := watchdog(); ok && l.above {
 		l.watchdog = time.NewTicker(limit / 2)
 	}
-	go l.listen(r.done)
 	return l
+}
+
+// notice is what came, and for which life.
+type notice struct {
+	sdnotify.Message
+	to *sdnotify.Socket
+}
+
+// renew makes the socket of one life: what is still under way in that of the one
+// before must not speak for it.
+func (l *relay) renew() {
+	if l.own != nil {
+		l.own.Close()
+	}
+	own, err := sdnotify.Listen()
+	if l.own = own; err != nil {
+		l.own = nil
+		l.tell("a socket for what the command says of itself: %v", err)
+		return
+	}
+	go l.listen(own)
 }
 
 // watchdog reads the manager's limit, where that is meant for this process.
@@ -67,15 +85,15 @@ func watchdog() (time.Duration, bool) {
 	return time.Duration(usec) * time.Microsecond, err == nil && mine && usec >= 2
 }
 
-func (l *relay) listen(done chan struct{}) {
+func (l *relay) listen(own *sdnotify.Socket) {
 	for {
-		m, _, err := l.own.Receive()
+		m, _, err := own.Receive()
 		if err != nil {
 			return
 		}
 		select {
-		case l.notices <- m:
-		case <-done:
+		case l.notices <- notice{m, own}:
+		case <-l.done:
 			m.Drop()
 			return
 		}
@@ -90,12 +108,14 @@ func (l *relay) due() <-chan time.Time {
 	return l.watchdog.C
 }
 
-// pet speaks to the manager's watchdog for a command that does not do that, as
-// long as its probes do not fail.
+// pet speaks to the manager's watchdog for a command that does not do that, or is
+// not there, as long as it is not failing its probes.
 func (l *relay) pet(s policy.State) {
-	if !l.pets && (s == policy.Starting || s == policy.Ready) {
-		l.say("WATCHDOG=1")
+	lives := s == policy.Starting || s == policy.Ready
+	if s == policy.Unhealthy || lives && (l.pets || !l.probed) {
+		return // without probes nobody but the command knows
 	}
+	l.say("WATCHDOG=1") // also between two lives: the delay is wanted
 }
 
 // say tells the manager something of our own.
@@ -125,8 +145,11 @@ func (l *relay) close() {
 // notice takes what the command said, and passes it on without what only its
 // wrapper may say: the main process is the wrapper, and a failing service must
 // not calm the watchdog.
-func (r *runner) notice(m sdnotify.Message) {
+func (r *runner) notice(m notice) {
 	defer m.Drop()
+	if m.to != r.relay.own {
+		return // of a life that is over
+	}
 	if extend, ok := m.Get("EXTEND_TIMEOUT_USEC"); ok {
 		r.extend(extend)
 	}
@@ -181,9 +204,10 @@ func (r *runner) extend(usec string) {
 // longestExtension bounds what a command may ask for at once; it may ask again.
 const longestExtension = time.Hour
 
-// environment tells the command whose directory it works in, and whom to tell of
+// environment tells a new life whose directory it works in, and whom to tell of
 // itself. Values of a run around this one are replaced.
 func (l *relay) environment(lock *solehold.Lock) []string {
+	l.renew()
 	set := environment(lock)
 	drop := []string{sdnotify.WatchdogPIDVar, solehold.NotifyVar}
 	if _, ours := watchdog(); !ours {

@@ -7,7 +7,6 @@ import (
 	"os/exec"
 	"os/signal"
 	"syscall"
-	"time"
 
 	"github.com/solehold/solehold"
 	"github.com/solehold/solehold/internal/journal"
@@ -46,8 +45,7 @@ func Run(ctx context.Context, c Config) (End, error) {
 		r.close()
 		return End{}, errors.Join(err, r.lock.Release())
 	}
-	later := time.AfterFunc(slimAfter, func() { slim(r.tree.proc) })
-	defer later.Stop()
+	go r.keepSlim()
 	r.loop()
 	return r.finish()
 }

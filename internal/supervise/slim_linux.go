@@ -10,8 +10,28 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// slimAfter spares commands that end at once the work of slim.
-const slimAfter = time.Second
+const (
+	// slimAfter spares commands that end at once the work of slim.
+	slimAfter = time.Second
+	// slimAgain is the time between two more: a look at the lock now and then
+	// brings code back.
+	slimAgain = 2 * time.Minute
+)
+
+// keepSlim gives memory back for as long as the loop runs.
+func (r *runner) keepSlim() {
+	next := time.NewTimer(slimAfter)
+	defer next.Stop()
+	for {
+		select {
+		case <-next.C:
+			slim(r.tree.proc)
+			next.Reset(slimAgain)
+		case <-r.done:
+			return
+		}
+	}
+}
 
 // slim gives back what only the start needed. A wrapper waits for months beside
 // its service: the heap that the flags and the record took, and the pages of
