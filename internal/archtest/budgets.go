@@ -95,10 +95,27 @@ func beyond(count func(*Tree) int, p float64) func(*Tree) int {
 	}
 }
 
+// suites are packages that only tests use.
+func suites() []string {
+	return []string{"cluster/clustertest", "vet/internal/vettest", "internal/testneed"}
+}
+
+// testLines counts what tests: test files, scripts, fixtures of analyzers, and the packages that only tests use.
+func testLines(t *Tree) (test, code int) {
+	_, code = fileLengths(t.code())
+	_, test = fileLengths(t.testFiles())
+	_, suite := fileLengths(filter(t.code(), func(f *File) bool { return slices.Contains(suites(), f.Dir) }))
+	for _, x := range t.Texts {
+		if strings.HasSuffix(x.Path, ".txtar") {
+			test += strings.Count(x.Body, "\n")
+		}
+	}
+	return test + suite + t.Fixtures, code - suite
+}
+
 // fewTests finds that the tests are shorter than the code.
 func fewTests(t *Tree) []Finding {
-	_, code := fileLengths(t.code())
-	_, test := fileLengths(t.testFiles())
+	test, code := testLines(t)
 	if test >= code {
 		return nil
 	}
@@ -148,7 +165,7 @@ func embedded(g *ast.CommentGroup) bool {
 // Figures gives the sizes that the budgets are about in one line.
 func Figures(t *Tree) string {
 	files, code := fileLengths(t.code())
-	_, test := fileLengths(t.testFiles())
+	test, _ := testLines(t)
 	funcs := t.funcLengths()
 	names, fields := t.collect((*File).exported), t.collect((*File).fields)
 	return fmt.Sprintf("code %d test %d (%.2f)  file p50 %d max %d  func p50 %d p90 %d max %d  doc %s field %s  external %s  vars %d",

@@ -19,8 +19,12 @@ const Module = "github.com/solehold/solehold"
 type Tree struct {
 	Files []*File // Go files, by path
 	Texts []Text  // Markdown files and test scripts, by path
-	fsys  fs.FS
-	fset  *token.FileSet
+
+	// Fixtures counts the lines of Go files in testdata: what an analyzer must say of them is written in them.
+	Fixtures int
+
+	fsys fs.FS
+	fset *token.FileSet
 }
 
 // File is one Go file of a [Tree].
@@ -77,6 +81,10 @@ func (t *Tree) leftOut(p string) bool {
 func (t *Tree) add(p string) error {
 	fixture := slices.Contains(strings.Split(p, "/"), "testdata")
 	switch ext := path.Ext(p); {
+	case ext == ".go" && fixture:
+		src, err := fs.ReadFile(t.fsys, p)
+		t.Fixtures += strings.Count(string(src), "\n")
+		return err
 	case ext == ".go" && !fixture, ext == ".md" && !fixture, ext == ".txtar" && fixture:
 	default:
 		return nil
