@@ -97,7 +97,7 @@ func TestTestLines(t *testing.T) {
 	const code, test = "-- a/a.go --\npackage a\n\n\n", "-- a/a_test.go --\npackage a_test\n\n"
 	expect(t, "tests", code+test, "tests: 2 lines of tests for 3 lines of code")
 	expect(t, "tests", code+test+"\n")
-	expect(t, "tests", code+test+"-- a/testdata/a.txtar --\n")
+	expect(t, "tests", code+test+"-- a/testdata/a.txtar --\n\n")
 	expect(t, "tests", code+test+"-- a/testdata/src/a.go --\npackage a // want more\n")
 	expect(t, "tests", code+test+"-- a/testdata/a.txt --\n\n\n\n", "tests: 2 lines of tests for 3 lines of code")
 	expect(t, "tests", code+test+"-- cluster/clustertest/a.go --\npackage clustertest\n")
