@@ -50,6 +50,9 @@ type Owner struct {
 	Wrapper int `json:"wrapper,omitempty"`
 	// WrapperGone says that the wrapper has died and its child lives on.
 	WrapperGone bool `json:"wrapper_gone,omitempty"`
+	// Leftover says that the wrapper's command has ended, too: who has the
+	// directory is what that left behind, and nobody may be serving.
+	Leftover bool `json:"leftover,omitempty"`
 	// Sharing lists every visible process that has the lock's descriptor.
 	Sharing []int `json:"sharing,omitempty"`
 	// Notes say what could not be seen, and what is odd.

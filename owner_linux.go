@@ -191,7 +191,8 @@ func (f *finder) fromRecord(o *Owner) {
 		if r.Holder.PIDNS == self().observer.Self().PIDNS {
 			o.Wrapper = r.Holder.PID
 		}
-		o.WrapperGone = self().observer.Judge(idOf(r.Holder.Process), r.Holder.MachineID).Life == procid.Dead
+		o.WrapperGone = f.dead(r, r.Holder.Process)
+		o.Leftover = o.WrapperGone && r.Child != nil && !f.is(o.PID, r.Child) && f.dead(r, *r.Child)
 	}
 	if f.is(o.PID, mine) {
 		if len(o.Command) == 0 {
@@ -264,4 +265,9 @@ func (f *finder) is(pid int, p *record.Process) bool {
 	}
 	id, err := procid.Of(f.proc, pid)
 	return err == nil && p.PidfsID != 0 && id.PidfsID == p.PidfsID
+}
+
+// dead reports whether a process that the record names is proven to be gone.
+func (f *finder) dead(r *record.Record, p record.Process) bool {
+	return self().observer.Judge(idOf(p), r.Holder.MachineID).Life == procid.Dead
 }

@@ -36,6 +36,19 @@ func runEnds() map[int]reached {
 			needFilter(t)
 			return program(t, "failing", "ENOLCK", "set", "solehold", "run", dataDir(t), "--", "true").code
 		},
+		75: func(t *testing.T) int {
+			dir := dataDir(t)
+			// The wrapper is killed, its command ends by that, and what the command left does not.
+			run := hold(t, dir, "sh", "-c", `sh -c 'trap "" TERM; exec sleep 300' & exec sleep 300`)
+			must(t, run.Process.Kill())
+			t.Cleanup(func() { ask("release", "--force", "--timeout", "1ms", dir) })
+			for range 200 {
+				if code := runCode(t, dir); code != 0 {
+					return code
+				}
+			}
+			return 0
+		},
 		76: func(t *testing.T) int {
 			return program(t, "solehold", "run", dataDir(t), "--", "sh", "-c", `until rm -r "$SOLEHOLD_DIR"; do :; done; exec sleep 300`).code
 		},

@@ -39,6 +39,7 @@ func runCodes() []exitCode {
 		{exitGaveUp, "gave up: the command failed too often"},
 		{exitCreate, "something cannot be opened or made: missing, full, read-only"},
 		{exitLockIO, "the file system refused the lock, or did not answer"},
+		{exitHeld, "held by what the command of an earlier run left behind; nobody may be serving"},
 		{exitLost, "the lock was lost and the command stopped"},
 		{exitPermission, "not permitted"},
 		{exitRefused, "refused: it would not be safe"},

@@ -122,6 +122,9 @@ func (a *app) refused(err error, f *runFlags) error {
 		return err
 	}
 	a.code = f.heldExit
+	if held.Holder().Leftover && a.code == 0 {
+		a.code = exitHeld // not what was wanted: nobody may be serving
+	}
 	if a.json {
 		answer := map[string]any{"held": held.Path, "owner": held.Holder(), "exit": a.code}
 		if held.Waited > 0 {
@@ -136,6 +139,8 @@ func (a *app) refused(err error, f *runFlags) error {
 
 func afterRefusal(held *solehold.HeldError) string {
 	switch {
+	case held.Holder().Leftover:
+		return ". It is what the command of an earlier run left, which has ended: stop it, or run with --orphans=stop."
 	case held.Holder().WrapperGone:
 		return ". It is what an earlier run left: stop it, or run with --orphans=stop."
 	case held.Waited > 0:
