@@ -22,10 +22,10 @@ func faults() []planted {
 		{"fromSend", "partition", "late", "not told in time"},           // etcd's Session, client-go
 		{"ownAnswer", "partition", "late", "not told in time"},          // answers are not told apart
 		{"localDeadline", "partition", "partition", "not told in time"}, // Consul's api.Lock, etcd before 3.0
-		{"final", "partition", "late", "for ever"},                      // redsync's SetNXOnExtend
+		{"final", "partition", "late", "never ends"},                    // redsync's SetNXOnExtend
 		{"killInTime", "partition", "partition", "not killed in time"},  // etcdctl lock
 		{"stopInTime", "partition", "late", "not stopped in time"},
-		{"inTime", "unknown", "delayed", "an owner without time"}, // etcd's Mutex until 2020
+		{"inTime", "unknown", "delayed", "never ends"}, // etcd's Mutex until 2020
 		{"awaited", "unknown", "claim", "an owner that nobody wants"},
 		{"rising", "claim", "data", "token 1 after 1"}, // stores without durable writes
 		{"delay", "claim", "unclean", "before the lock-delay is over"},

@@ -135,6 +135,9 @@ func (w *world) settles() error {
 		if c.hosts[i].claim.acting {
 			return fmt.Errorf("host %d works for ever", i)
 		}
+		if c.hosts[i].m.State() == lease.Over {
+			return fmt.Errorf("the lease of host %d never ends", i)
+		}
 	}
 	if c.engine.owner >= 0 {
 		return fmt.Errorf("nobody wants the lock, and host %d has it for ever", c.engine.owner)
@@ -152,6 +155,8 @@ func (w *world) mend(i int) error {
 		}
 	}
 	switch t := &h.claim; {
+	case !t.acting && h.m.State() == lease.Over: // a shell that had to end itself and did not
+		return w.give(i, lease.Input{Kind: lease.Stopped, Claim: t.id})
 	case t.acting && (t.told || w.engine.owner == i):
 		return w.give(i, lease.Input{Kind: lease.Stopped, Claim: t.id})
 	case t.wanted && !t.acting:

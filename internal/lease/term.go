@@ -185,7 +185,7 @@ func (m *Machine) leave() {
 func (m *Machine) end(why Cause) {
 	if m.state == Over || m.state == Ended {
 		if why == BecauseLeaseGone {
-			m.cause = why
+			m.cause, m.asking = why, sent{} // nothing is left to give back
 			m.dropGone()
 		}
 		return
