@@ -160,6 +160,7 @@ func toldBefore(s *suite) {
 	go func() {
 		l, err := next.Acquire(s.ctx, s.name(), cluster.AcquireOptions{Wait: true})
 		if err != nil {
+			s.Error(err)
 			close(taken)
 			return
 		}
