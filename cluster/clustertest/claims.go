@@ -2,6 +2,7 @@ package clustertest
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -129,15 +130,15 @@ func lockDelay(s *suite) {
 func names(s *suite) {
 	session := s.session()
 	all := []string{"a", "a/b", "a/b/", "/a/b", "a b", "a%20b", "a+b", "a%2Fb", "..", ".", "ä/ö", "a;b?c#d", "a:b", strings.Repeat("x", 400)}
-	for _, n := range all {
-		r := s.request("n")
+	for i, n := range all {
+		r := s.request(fmt.Sprint("n", i))
 		r.Name = s.name() + n
 		if n[0] == '.' {
 			r.Name = n + s.name()
 		}
 		_, err := session.Claim(s.ctx, r)
 		s.must(err)
-		r.Nonce = "other"
+		r.Nonce += "other"
 		if _, err = session.Claim(s.ctx, r); !errors.Is(err, cluster.ErrHeld) {
 			s.Errorf("%q: %v", r.Name, err)
 		}
@@ -165,11 +166,11 @@ func manyLocks(s *suite) {
 	a, b := s.session(), s.session()
 	var claims []cluster.Claim
 	for i := range 20 {
-		r := s.request("n")
+		r := s.request(fmt.Sprint("n", i))
 		r.Name += strings.Repeat("i", i)
 		g, err := a.Claim(s.ctx, r)
 		s.must(err)
-		claims = append(claims, cluster.Claim{Name: r.Name, Nonce: "n", Token: g.Token})
+		claims = append(claims, cluster.Claim{Name: r.Name, Nonce: r.Nonce, Token: g.Token})
 	}
 	gone, err := a.Verify(s.ctx, claims)
 	if err != nil || len(gone) > 0 {
@@ -181,7 +182,7 @@ func manyLocks(s *suite) {
 	}
 	s.must(a.Revoke(s.ctx))
 	for _, c := range claims {
-		r := s.request("m")
+		r := s.request("m" + c.Nonce)
 		r.Name = c.Name
 		_, err := b.Claim(s.ctx, r)
 		s.must(err)
