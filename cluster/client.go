@@ -107,7 +107,7 @@ func (c *Client) Acquire(ctx context.Context, name string, o AcquireOptions) (Le
 			return l, nil
 		case !o.Wait || ctx.Err() != nil:
 			return nil, err
-		case errors.Is(err, ErrLate) || errors.Is(err, errNoLease):
+		case !errors.Is(err, errShort) && (errors.Is(err, ErrLate) || errors.Is(err, errNoLease)):
 			c.rest(ctx) // the engine was away: try again until the context ends
 			continue
 		case !errors.As(err, &held) || held.Foreign:

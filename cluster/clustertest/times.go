@@ -13,8 +13,9 @@ import (
 func goneNotRenewed(s *suite) {
 	session := s.sessionOf(s.backend(), s.e.TTL)
 	c, _ := s.claim(session, "n1")
+	other := s.session()
 	s.eventually("the lease runs out", func() bool {
-		g, err := s.session().Claim(s.ctx, s.request("n2"))
+		g, err := other.Claim(s.ctx, s.request("n2"))
 		return err == nil && g.Token > c.Token
 	})
 	gone, err := session.Renew(s.ctx)
@@ -25,7 +26,7 @@ func goneNotRenewed(s *suite) {
 		s.Errorf("verified after the end: %v", gone)
 	}
 	s.must(session.Release(s.ctx, c, true))
-	if _, err := s.session().Claim(s.ctx, s.request("n3")); !errors.Is(err, cluster.ErrHeld) {
+	if _, err := other.Claim(s.ctx, s.request("n3")); !errors.Is(err, cluster.ErrHeld) {
 		s.Errorf("a release after the end gave away the lock of the next owner: %v", err)
 	}
 }

@@ -42,8 +42,8 @@ func (c *claim) over(m *Machine) {
 			return
 		}
 		why := BecauseLate
-		if m.cause == BecauseLeaseGone {
-			why = BecauseLeaseGone
+		if m.cause == BecauseLeaseGone || m.cause == BecauseShort {
+			why = m.cause
 		}
 		c.withdraw(m, why)
 	case Owned:
