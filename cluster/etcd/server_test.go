@@ -108,6 +108,7 @@ func lastKey(name string) string  { return "/test/dir/last/" + cluster.EscapeNam
 
 // TestContract gives etcd the contract.
 func TestContract(t *testing.T) {
+	t.Parallel()
 	server := start(t, 1)[0]
 	direct := raw(t, addr(server))
 	clustertest.Run(t, clustertest.Engine{

@@ -58,6 +58,7 @@ func library() []layer {
 		{"health/grpchealth", list("health"), list("google.golang.org/grpc"), nil, "grpc's client is apart so that a lean program does not link it"},
 		{"dataroot", list("."), list(xsys), nil, "a data root needs the lock and nothing else"},
 		{"reload", nil, list(xsys), nil, "reloading a file needs no lock"},
+		{"fence", nil, nil, list(sqlite), "a resource that refuses late writers needs no lock"},
 	}
 }
 
