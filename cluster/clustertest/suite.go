@@ -59,6 +59,7 @@ func clauses() []clause {
 		{"a holder is told before the engine gives its lock away", toldBefore},
 		{"nothing is started while the engine is silent", nothingStarted},
 		{"histories of many clients are those of one lock", histories},
+		{"wires that are cut at random make no two owners", cuts},
 	}
 }
 
