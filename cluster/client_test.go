@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -226,10 +227,10 @@ func TestLockDelay(t *testing.T) {
 // stoppedClock is a machine that was paused with its clock: the time of day jumps when it goes on.
 type stoppedClock struct {
 	*cluster.ProcessClock
-	jump time.Duration
+	jump atomic.Int64
 }
 
-func (c *stoppedClock) Wall() time.Duration { return c.Now() + c.jump }
+func (c *stoppedClock) Wall() time.Duration { return c.Now() + time.Duration(c.jump.Load()) }
 
 // TestDoubt freezes the work when the clock may have stood still, until the engine has confirmed the lease.
 func TestDoubt(t *testing.T) {
@@ -243,7 +244,7 @@ func TestDoubt(t *testing.T) {
 			t.Fatal(err)
 		}
 		b.Cut(true)
-		clock.jump = time.Minute
+		clock.jump.Store(int64(time.Minute))
 		<-time.After(2 * time.Second)
 		synctest.Wait()
 		if err := l.Check(); !errors.Is(err, cluster.ErrDoubt) || len(froze) != 1 || !froze[0] {

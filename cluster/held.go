@@ -43,10 +43,7 @@ func newHeld(ctx context.Context, s *shell, name string) *held {
 // claim gives the claim with a token, which may be 0.
 func (h *held) claim(token uint64) Claim { return Claim{Name: h.name, Nonce: h.nonce, Token: token} }
 
-func (h *held) own(token uint64) {
-	h.token = token
-	h.decided <- nil
-}
+func (h *held) own() { h.decided <- nil }
 
 func (h *held) reject(err error) {
 	h.leaving = true
@@ -96,14 +93,21 @@ func (h *held) Killed() <-chan struct{} { return h.killed }
 
 // Check returns nil while the holder may work. Where its timer is late it does what the timer would have done.
 func (h *held) Check() error {
-	if !h.lost.Load() && !h.frozen.Load() && h.ctx.Err() == nil && int64(h.shell.clock.Now()) < h.shell.proven.Load() {
+	if h.proven() {
 		return nil
 	}
 	h.shell.step(lease.Input{Kind: lease.Tick})
 	if err := context.Cause(h.ctx); err != nil {
 		return err
 	}
+	if h.proven() { // an answer was just being taken
+		return nil
+	}
 	return fmt.Errorf("lock %q: %w", h.name, ErrDoubt)
+}
+
+func (h *held) proven() bool {
+	return !h.lost.Load() && !h.frozen.Load() && h.ctx.Err() == nil && int64(h.shell.clock.Now()) < h.shell.proven.Load()
 }
 
 // Release gives the lock back.

@@ -35,7 +35,7 @@ func (s *shell) request(c lease.Command, h *held) {
 // limit is how long one request may take. An answer to a renewal that is older than 0.6 of the time to live proves
 // nothing any more; a request for a claim must not arrive later than a fifth after it was sent (see package lease).
 func (s *shell) limit(op lease.Op) time.Duration {
-	ttl := s.client.config.TTL
+	ttl := s.ttl
 	if op == lease.Renew || op == lease.Grant {
 		return ttl / 5 * 3
 	}
@@ -76,7 +76,7 @@ func (s *shell) open(c lease.Command) {
 		s.stepLocked(lease.Input{Kind: lease.Failed, For: c.ID})
 		return
 	}
-	s.session, s.grant = session, errShort
+	s.session, s.grant, s.ttl = session, errShort, min(s.ttl, session.TTL())
 	if gone := session.Gone(); gone != nil {
 		go s.follow(gone)
 	}
@@ -173,7 +173,9 @@ func (s *shell) ask(c lease.Command, session Session, h *held) {
 	var other *HeldError
 	switch {
 	case err == nil:
-		h.token = g.Token
+		if h.token == 0 { // an owner may be reading it
+			h.token = g.Token
+		}
 		in = lease.Input{Kind: lease.Claimed, For: c.ID, Claim: h.id, Token: g.Token, Clean: g.Clean, Delay: g.Delay}
 	case errors.As(err, &other):
 		h.holder = other

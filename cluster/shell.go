@@ -25,7 +25,8 @@ type shell struct {
 	mu      sync.Mutex
 	m       *lease.Machine
 	session Session
-	grant   error // why there is no lease
+	ttl     time.Duration // what was asked for, then the shorter of that and what was granted
+	grant   error         // why there is no lease
 	claims  map[uint64]*held
 	numbers uint64
 	lag     time.Duration // of Now behind Wall
@@ -38,7 +39,7 @@ func newShell(c *Client) (*shell, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &shell{client: c, clock: c.o.Clock, m: m, claims: map[uint64]*held{}, done: make(chan struct{})}
+	s := &shell{client: c, clock: c.o.Clock, m: m, ttl: c.config.TTL, claims: map[uint64]*held{}, done: make(chan struct{})}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.lag = s.clock.Wall() - now
 	if s.timer, err = s.clock.Timer(func() { s.step(lease.Input{Kind: lease.Tick}) }); err != nil {
@@ -107,7 +108,7 @@ func (s *shell) carryOut(commands []lease.Command) {
 func (s *shell) tell(c lease.Command, h *held) {
 	switch c.Op {
 	case lease.Own:
-		h.own(c.Token)
+		h.own()
 	case lease.Reject:
 		h.reject(s.why(c.Cause, h))
 	case lease.Tell:
@@ -181,8 +182,11 @@ func (s *shell) acquire(ctx context.Context, name string, floor uint64) (Lease, 
 		}
 	default:
 	}
-	if h.last != nil {
-		return nil, fmt.Errorf("lock %q: %w (the last answer of the engine: %w)", name, context.Cause(ctx), h.last)
+	s.mu.Lock()
+	last := h.last
+	s.mu.Unlock()
+	if last != nil {
+		return nil, fmt.Errorf("lock %q: %w (the last answer of the engine: %w)", name, context.Cause(ctx), last)
 	}
 	return nil, fmt.Errorf("lock %q: %w", name, context.Cause(ctx))
 }

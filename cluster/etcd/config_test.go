@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/solehold/solehold/cluster"
 	"github.com/solehold/solehold/cluster/etcd"
@@ -82,6 +83,7 @@ func TestAuthentication(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	const ttl = 8 * time.Second // a password is hashed, which takes long on a loaded machine
 	c, err := cluster.New(b, cluster.Options{TTL: ttl})
 	if err != nil {
 		t.Fatal(err)
@@ -90,6 +92,10 @@ func TestAuthentication(t *testing.T) {
 	l, err := c.Acquire(ctx, "a", cluster.AcquireOptions{})
 	if err != nil {
 		t.Fatal(err)
+	}
+	<-time.After(ttl * 13 / 20) // beyond 0.60: it was renewed
+	if err := l.Check(); err != nil {
+		t.Error(err)
 	}
 	if err := l.Release(ctx); err != nil {
 		t.Error(err)

@@ -78,6 +78,7 @@ func (s *session) Claim(ctx context.Context, r cluster.Request) (cluster.Grant, 
 				s.watch(r, kv.ModRevision)
 				return cluster.Grant{Token: uint64(kv.ModRevision), Delay: r.Delay}, nil
 			}
+			s.forgetLater(r.Nonce)
 			return cluster.Grant{}, held
 		}
 	}

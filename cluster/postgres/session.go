@@ -76,7 +76,8 @@ func (s *session) Claim(ctx context.Context, r cluster.Request) (cluster.Grant, 
 		s.set(r.Nonce, c)
 		return cluster.Grant{Token: uint64(row.token), Delay: r.Delay}, nil
 	}
-	s.forget(r.Nonce)
+	// Not at once: a request before this one may still be on its way, and be taken back by its nonce.
+	time.AfterFunc(s.ttl, func() { s.forget(r.Nonce) })
 	return cluster.Grant{}, cluster.HeldBy(r.Name, s.b.c.Schema+".lock", row.record, uint64(row.token))
 }
 

@@ -120,6 +120,9 @@ func (s *session) Claim(ctx context.Context, r cluster.Request) (cluster.Grant, 
 			return err
 		}
 	})
+	if errors.Is(err, cluster.ErrHeld) {
+		time.AfterFunc(s.ttl, func() { s.forget(r.Nonce) })
+	}
 	if err != nil {
 		return cluster.Grant{}, err
 	}
