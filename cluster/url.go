@@ -166,6 +166,11 @@ func (t *Target) secret(from Sources) error {
 	return nil
 }
 
+// String gives where the engine is, without parameters and without the password.
+func (t Target) String() string {
+	return fmt.Sprintf("%s://%s%s", t.Engine, strings.Join(t.Hosts, ","), t.Prefix)
+}
+
 // Options gives the options that the URL has a say in, checked with the sum when they cannot work.
 func (t Target) Options() (Options, error) {
 	o := Options{TTL: t.TTL, Grace: t.Grace, Delay: t.Delay}

@@ -2,6 +2,7 @@ package cluster_test
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"reflect"
 	"strings"
@@ -30,6 +31,9 @@ func TestParseURL(t *testing.T) {
 	}
 	if x := got.Params.Get("x"); x != "1" || len(got.Params) != 1 || got.Unknown() == nil {
 		t.Errorf("parameters %v", got.Params)
+	}
+	if s := fmt.Sprintf("%v %+v", got, &got); strings.Contains(s, "from file") || !strings.HasPrefix(s, "etcd://h1:2379,h2,[::1]:9/a/b ") {
+		t.Errorf("printed as %s", s)
 	}
 	if hosts := got.WithPort("7"); !reflect.DeepEqual(hosts, []string{"h1:2379", "h2:7", "[::1]:9"}) {
 		t.Errorf("hosts %v", hosts)
