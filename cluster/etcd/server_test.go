@@ -21,7 +21,7 @@ import (
 const patience = 60 * time.Second
 
 // start starts members in this process, on free ports, with short elections: leases of a second are granted.
-func start(t *testing.T, members int) []*embed.Etcd {
+func start(t testing.TB, members int) []*embed.Etcd {
 	t.Helper()
 	var clients, peers []url.URL
 	var initial []string
@@ -55,7 +55,7 @@ func start(t *testing.T, members int) []*embed.Etcd {
 	return all
 }
 
-func freeURL(t *testing.T) url.URL {
+func freeURL(t testing.TB) url.URL {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -27,12 +27,17 @@ type session struct {
 
 	mu      sync.Mutex
 	records map[string]cluster.Record // by nonce, of claims that were asked for
+	left    map[string]bool           // by nonce, those that were given back
 }
+
+// watchAfter is how long a claim is held before it is watched: short ones do not pay for it. Nothing is missed, since the
+// watch begins behind the claim's own revision.
+const watchAfter = 50 * time.Millisecond
 
 func newSession(b *Backend, g *clientv3.LeaseGrantResponse) *session {
 	s := &session{
 		b: b, id: g.ID, ttl: time.Duration(g.TTL) * time.Second,
-		gone: make(chan cluster.Claim, 64), records: map[string]cluster.Record{},
+		gone: make(chan cluster.Claim, 64), records: map[string]cluster.Record{}, left: map[string]bool{},
 	}
 	// Without a leader a member would keep our streams open and silent.
 	s.ctx, s.cancel = context.WithCancel(clientv3.WithRequireLeader(context.Background()))
@@ -104,6 +109,7 @@ func (s *session) forget(nonce string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.records, nonce)
+	delete(s.left, nonce)
 }
 
 // Release is one transaction. A nonce that was never asked for on this lease has no claim.
@@ -122,8 +128,27 @@ func (s *session) Release(ctx context.Context, c cluster.Claim, clean bool) erro
 		record.Ended = true
 		then = append(then, clientv3.OpPut(s.b.lastKey(c.Name), record.Text()))
 	}
-	_, err := s.b.client.Txn(ctx).If(is...).Then(then...).Commit()
-	return plain(err)
+	if _, err := s.b.client.Txn(ctx).If(is...).Then(then...).Commit(); err != nil {
+		return plain(err)
+	}
+	s.leave(c.Nonce)
+	return nil
+}
+
+// leave takes note of a claim that was given back, for as long as a repeated release may need its record.
+func (s *session) leave(nonce string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.left[nonce] {
+		s.left[nonce] = true
+		s.forgetLater(nonce)
+	}
+}
+
+func (s *session) hasLeft(nonce string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.left[nonce]
 }
 
 // Verify reads claims, with the word of a quorum.
@@ -152,24 +177,29 @@ func (s *session) Verify(ctx context.Context, claims []cluster.Claim) ([]string,
 
 // watch tells of any change of a claim after it was made.
 func (s *session) watch(r cluster.Request, token int64) {
-	ctx, cancel := context.WithCancel(s.ctx)
-	events := s.b.client.Watch(ctx, s.b.claimKey(r.Name), clientv3.WithRev(token+1))
-	go func() {
-		defer cancel()
-		for e := range events {
-			if len(e.Events) > 0 {
-				s.forgetLater(r.Nonce)
-				select {
-				case s.gone <- cluster.Claim{Name: r.Name, Nonce: r.Nonce, Token: uint64(token)}:
-				case <-s.ctx.Done():
-				}
-				return
-			}
-			if e.Err() != nil {
-				return // what is not pushed is found by Verify
-			}
+	time.AfterFunc(watchAfter, func() {
+		if !s.hasLeft(r.Nonce) && s.ctx.Err() == nil {
+			s.follow(cluster.Claim{Name: r.Name, Nonce: r.Nonce, Token: uint64(token)})
 		}
-	}()
+	})
+}
+
+func (s *session) follow(c cluster.Claim) {
+	ctx, cancel := context.WithCancel(s.ctx)
+	defer cancel()
+	for e := range s.b.client.Watch(ctx, s.b.claimKey(c.Name), clientv3.WithRev(int64(c.Token)+1)) {
+		switch {
+		case len(e.Events) > 0:
+			s.leave(c.Nonce)
+			select {
+			case s.gone <- c:
+			case <-s.ctx.Done():
+			}
+			return
+		case e.Err() != nil:
+			return // what is not pushed is found by Verify
+		}
+	}
 }
 
 // forgetLater drops the record of a claim that is gone, when no repeated release can need it any more.
