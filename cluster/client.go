@@ -43,6 +43,10 @@ type AcquireOptions struct {
 	OnWait func(*HeldError)
 }
 
+// grantTries is how often a lease is asked for, each time for up to TTL/5, by who does not wait. A request that met an
+// election may never be answered, and the next one at once.
+const grantTries = 3
+
 // DefaultTTL is the time to live by default.
 const DefaultTTL = 15 * time.Second
 
@@ -95,7 +99,7 @@ func (c *Client) Acquire(ctx context.Context, name string, o AcquireOptions) (Le
 	if err := CheckName(name); err != nil {
 		return nil, err
 	}
-	for {
+	for grants := 1; ; grants++ {
 		s, err := c.current()
 		if err != nil {
 			return nil, err
@@ -105,6 +109,8 @@ func (c *Client) Acquire(ctx context.Context, name string, o AcquireOptions) (Le
 		switch {
 		case err == nil:
 			return l, nil
+		case !o.Wait && grants < grantTries && errors.Is(err, errNoLease) && !errors.Is(err, errShort) && ctx.Err() == nil:
+			continue
 		case !o.Wait || ctx.Err() != nil:
 			return nil, err
 		case !errors.Is(err, errShort) && (errors.Is(err, ErrLate) || errors.Is(err, errNoLease)):

@@ -36,7 +36,7 @@ func (s *shell) request(c lease.Command, h *held) {
 // nothing any more; a request for a claim must not arrive later than a fifth after it was sent (see package lease).
 func (s *shell) limit(op lease.Op) time.Duration {
 	ttl := s.ttl
-	if op == lease.Renew || op == lease.Grant {
+	if op == lease.Renew {
 		return ttl / 5 * 3
 	}
 	return ttl / 5
