@@ -13,7 +13,7 @@ import (
 	"github.com/solehold/solehold/internal/lease"
 )
 
-var states = flag.Int("states", max(1_500, int(30_000*soak())), "how many states each search sees")
+var states = flag.Int("states", max(800, int(30_000*soak()/2)), "how many states each search sees")
 
 // start is where a search begins, and what can happen in it.
 type start struct {
