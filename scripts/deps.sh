@@ -16,6 +16,8 @@ flock                            util-linux
 redis-server                     redis-server
 prometheus                       prometheus
 /usr/lib/postgresql/*/bin/initdb postgresql
+java                             default-jre-headless
+/usr/share/java/zookeeper.jar    zookeeper
 python3                          python3
 setcap                           libcap2-bin
 chattr                           e2fsprogs
@@ -29,7 +31,7 @@ missing() {
 		'') continue ;;
 		/*) # shellcheck disable=SC2086 # the pattern is meant to expand
 			set -- $program
-			[ -x "$1" ] && continue ;;
+			[ -e "$1" ] && continue ;;
 		*) command -v "$program" >/dev/null 2>&1 && continue ;;
 		esac
 		echo "$package"

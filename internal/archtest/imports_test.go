@@ -199,7 +199,7 @@ func TestTestsSeeMore(t *testing.T) {
 		{"internal/web", root},
 		{"internal/cli", "github.com/rogpeppe/go-internal/testscript"},
 		{"cmd/solehold", "github.com/rogpeppe/go-internal/testscript"},
-		{"cluster/clustertest", "github.com/anishathalye/porcupine"},
+		{"cluster/etcd", "github.com/anishathalye/porcupine"},
 	} {
 		if mayImport(t, c.from, "a.go", c.to) == "yes" {
 			t.Errorf("the code of %s may import %s", c.from, c.to)

@@ -48,7 +48,7 @@ func leaves() []layer {
 		{"internal/datadir", list("internal/procfs"), sys, none, leaf},
 		{"internal/sdnotify", none, sys, none, leaf},
 		{"internal/service", none, sys, none, leaf},
-		{"internal/lease", none, none, list(testscript, porcupine), core},
+		{"internal/lease", none, none, none, core},
 		{"internal/policy", none, none, list(testscript), core},
 	}
 }
@@ -63,14 +63,15 @@ func library() []layer {
 		{"dataroot", list("."), list(xsys), nil, "a data root needs the lock and nothing else"},
 		{"keylock", nil, nil, nil, "locks within a process need nothing"},
 		{"reload", nil, list(xsys, "github.com/fsnotify/fsnotify"), nil, "reloading a file needs no lock"},
+		{"fence", nil, nil, list(sqlite), "a resource that refuses late writers needs no lock"},
 	}
 }
 
 func engines() []layer {
 	const why = "an engine needs the contract and its own client"
 	return []layer{
-		{"cluster", list("internal/lease"), nil, list("cluster/clustertest"), "the contract knows no engine"},
-		{"cluster/clustertest", list("cluster", "internal/lease"), nil, list(porcupine), "the suite runs on every engine"},
+		{"cluster", list("internal/lease"), list(xsys), list("cluster/clustertest"), "the contract knows no engine"},
+		{"cluster/clustertest", list("cluster"), list(porcupine), nil, "the suite runs on every engine"},
 		{"cluster/etcd", list("cluster"), list("go.etcd.io/etcd", "google.golang.org/grpc", "go.uber.org/zap"), list("cluster/clustertest", porcupine), why},
 		{"cluster/redis", list("cluster"), list("github.com/redis/go-redis"), list("cluster/clustertest", porcupine), why},
 		{"cluster/zookeeper", list("cluster"), list("github.com/go-zookeeper/zk"), list("cluster/clustertest", porcupine), why},

@@ -1,0 +1,289 @@
+package cluster_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/solehold/solehold/cluster"
+)
+
+// client makes a client in a bubble.
+func client(t *testing.T, b cluster.Backend, o cluster.Options) *cluster.Client {
+	t.Helper()
+	if o.TTL == 0 {
+		o.TTL = 10 * time.Second
+	}
+	if o.Clock == nil {
+		o.Clock = cluster.NewProcessClock()
+	}
+	c, err := cluster.New(b, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func closed(t *testing.T, c *cluster.Client) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	if err := c.Close(ctx); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestDeadlines gives a silent engine and looks at each deadline.
+func TestDeadlines(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		stopped := make(chan uint64, 1)
+		b := cluster.NewMemory().Client(nil)
+		c := client(t, b, cluster.Options{FailStop: func(_ string, token uint64) { stopped <- token }})
+		l, err := c.Acquire(t.Context(), "a", cluster.AcquireOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		<-time.After(4 * time.Second) // renewed at 2 s and now
+		synctest.Wait()
+		b.Cut(true)
+		begin := time.Now()
+		if err := l.Check(); err != nil {
+			t.Error(err)
+		}
+		after := func(what string, want time.Duration) {
+			if got := time.Since(begin); got != want {
+				t.Errorf("%s after %v, want %v", what, got, want)
+			}
+		}
+		<-l.Context().Done()
+		after("told", 6*time.Second)
+		var lost *cluster.LostError
+		if err := l.Check(); !errors.As(err, &lost) || lost.Name != "a" || !strings.Contains(err.Error(), "0.60") {
+			t.Error(err)
+		}
+		<-l.Killed()
+		after("killed", 8*time.Second)
+		if token := <-stopped; token != l.Token() {
+			t.Error(token)
+		}
+		after("stopped", 9*time.Second)
+		l.Release(t.Context())
+		closed(t, c)
+	})
+}
+
+// TestRidesOutOutage keeps its lock over an outage that is shorter than 0.3 of the time to live.
+func TestRidesOutOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := cluster.NewMemory().Client(nil)
+		c := client(t, b, cluster.Options{})
+		l, err := c.Acquire(t.Context(), "a", cluster.AcquireOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 20 {
+			b.Cut(true)
+			<-time.After(2900 * time.Millisecond)
+			b.Cut(false)
+			<-time.After(7100 * time.Millisecond)
+			if err := l.Check(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := l.Release(t.Context()); err != nil {
+			t.Error(err)
+		}
+		closed(t, c)
+	})
+}
+
+// TestWaitsOverOutage goes on waiting with a new lease when the engine was away.
+func TestWaitsOverOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := cluster.NewMemory().Client(nil)
+		c := client(t, b, cluster.Options{})
+		b.Cut(true)
+		time.AfterFunc(time.Minute, func() { b.Cut(false) })
+		l, err := c.Acquire(t.Context(), "a", cluster.AcquireOptions{Wait: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Release(t.Context()); err != nil {
+			t.Error(err)
+		}
+		closed(t, c)
+	})
+}
+
+// TestNoEngine starts nothing.
+func TestNoEngine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := cluster.NewMemory().Client(nil)
+		c := client(t, b, cluster.Options{})
+		b.Cut(true)
+		begin := time.Now()
+		_, err := c.Acquire(t.Context(), "a", cluster.AcquireOptions{})
+		if err == nil || errors.Is(err, cluster.ErrHeld) || time.Since(begin) != 6*time.Second {
+			t.Error(err, time.Since(begin))
+		}
+		closed(t, c)
+	})
+}
+
+// TestLostAnswer has the claim made and the answer lost: it is asked for again and is ours.
+func TestLostAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		faults, err := cluster.ParseFaults("claim.answer lost 1-2")
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := client(t, cluster.NewMemory().Client(faults), cluster.Options{})
+		l, err := c.Acquire(t.Context(), "a", cluster.AcquireOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Release(t.Context()); err != nil {
+			t.Error(err)
+		}
+		closed(t, c)
+	})
+}
+
+// TestCancelledClaim leaves nothing behind when its caller gives up before the answer.
+func TestCancelledClaim(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := cluster.NewMemory()
+		faults, err := cluster.ParseFaults("claim.answer lost 1; claim.request late 1s 1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := client(t, m.Client(faults), cluster.Options{})
+		ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+		defer cancel()
+		if _, err := c.Acquire(ctx, "a", cluster.AcquireOptions{}); !errors.Is(err, context.DeadlineExceeded) {
+			t.Error(err)
+		}
+		other := client(t, m.Client(nil), cluster.Options{})
+		begin := time.Now()
+		l, err := other.Acquire(t.Context(), "a", cluster.AcquireOptions{Wait: true})
+		if err != nil || time.Since(begin) > 5*time.Second {
+			t.Error(err, time.Since(begin))
+		}
+		l.Release(t.Context())
+		closed(t, other)
+		closed(t, c)
+	})
+}
+
+// TestFloor refuses a token that does not rise.
+func TestFloor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := cluster.NewMemory()
+		c := client(t, m.Client(nil), cluster.Options{})
+		if _, err := c.Acquire(t.Context(), "a", cluster.AcquireOptions{Floor: 1000}); !errors.Is(err, cluster.ErrToken) {
+			t.Error(err)
+		}
+		l, err := c.Acquire(t.Context(), "a", cluster.AcquireOptions{Wait: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.Release(t.Context())
+		closed(t, c)
+	})
+}
+
+// TestLockDelay waits when the predecessor left without a release, and not after one.
+func TestLockDelay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := cluster.NewMemory()
+		a, b := client(t, m.Client(nil), cluster.Options{}), client(t, m.Client(nil), cluster.Options{})
+		l, err := a.Acquire(t.Context(), "a", cluster.AcquireOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.Break("a")
+		begin := time.Now()
+		next, err := b.Acquire(t.Context(), "a", cluster.AcquireOptions{Wait: true})
+		if err != nil || time.Since(begin) != 2*time.Second {
+			t.Error(err, time.Since(begin))
+		}
+		l.Release(t.Context())
+		next.Release(t.Context())
+		begin = time.Now()
+		l, err = a.Acquire(t.Context(), "a", cluster.AcquireOptions{})
+		if err != nil || time.Since(begin) != 0 {
+			t.Error(err, time.Since(begin))
+		}
+		l.Release(t.Context())
+		closed(t, a)
+		closed(t, b)
+	})
+}
+
+// stoppedClock is a machine that was paused with its clock: the time of day jumps when it goes on.
+type stoppedClock struct {
+	*cluster.ProcessClock
+	jump atomic.Int64
+}
+
+func (c *stoppedClock) Wall() time.Duration { return c.Now() + time.Duration(c.jump.Load()) }
+
+// TestDoubt freezes the work when the clock may have stood still, until the engine has confirmed the lease.
+func TestDoubt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var froze []bool
+		b := cluster.NewMemory().Client(nil)
+		clock := &stoppedClock{ProcessClock: cluster.NewProcessClock()}
+		c := client(t, b, cluster.Options{Clock: clock, OnFreeze: func(_ string, on bool) { froze = append(froze, on) }})
+		l, err := c.Acquire(t.Context(), "a", cluster.AcquireOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.Cut(true)
+		clock.jump.Store(int64(time.Minute))
+		<-time.After(2 * time.Second)
+		synctest.Wait()
+		if err := l.Check(); !errors.Is(err, cluster.ErrDoubt) || len(froze) != 1 || !froze[0] {
+			t.Error(err, froze)
+		}
+		b.Cut(false)
+		<-time.After(1500 * time.Millisecond)
+		synctest.Wait()
+		if err := l.Check(); err != nil || len(froze) != 2 || froze[1] {
+			t.Error(err, froze)
+		}
+		l.Release(t.Context())
+		closed(t, c)
+	})
+}
+
+// TestClose tells the holders and gives the lease back when they have let go.
+func TestClose(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := cluster.NewMemory()
+		c := client(t, m.Client(nil), cluster.Options{})
+		l, err := c.Acquire(t.Context(), "a", cluster.AcquireOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() {
+			<-l.Context().Done()
+			l.Release(context.Background())
+		}()
+		closed(t, c)
+		if _, err := c.Acquire(t.Context(), "a", cluster.AcquireOptions{}); !errors.Is(err, cluster.ErrClosed) {
+			t.Error(err)
+		}
+		other := client(t, m.Client(nil), cluster.Options{})
+		next, err := other.Acquire(t.Context(), "a", cluster.AcquireOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		next.Release(t.Context())
+		closed(t, other)
+	})
+}

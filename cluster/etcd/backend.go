@@ -1,0 +1,143 @@
+package etcd
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"sync"
+	"time"
+
+	"github.com/solehold/solehold/cluster"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+)
+
+// Config is how etcd is reached.
+type Config struct {
+	// Endpoints are host:port of the members.
+	Endpoints []string
+	// Prefix is what all keys begin with.
+	Prefix string
+	// User and Password are for authentication by name. A TLS identity is better: with a password each new stream costs
+	// the server a hash.
+	User, Password string
+	// TLS is the configuration for TLS, or nil.
+	TLS *tls.Config
+	// Strict refuses servers that are known to end leases early.
+	Strict bool
+	// OnWarning is told of such servers. It must not block. By default they are not mentioned.
+	OnWarning func(error)
+}
+
+// ConfigOf reads a target. Its own parameter is strict=1.
+func ConfigOf(t cluster.Target) (Config, error) {
+	c := Config{Endpoints: t.WithPort("2379"), Prefix: t.Prefix, User: t.User, Password: t.Password}
+	c.Strict = t.Params.Get("strict") == "1"
+	t.Params.Del("strict")
+	if err := t.Unknown(); err != nil {
+		return Config{}, err
+	}
+	var err error
+	c.TLS, err = tlsOf(t)
+	return c, err
+}
+
+func tlsOf(t cluster.Target) (*tls.Config, error) {
+	if !t.TLS {
+		return nil, nil
+	}
+	c := &tls.Config{MinVersion: tls.VersionTLS12}
+	if t.CAFile != "" {
+		pem, err := os.ReadFile(t.CAFile)
+		if err != nil {
+			return nil, fmt.Errorf("ca: %w", err)
+		}
+		c.RootCAs = x509.NewCertPool()
+		if !c.RootCAs.AppendCertsFromPEM(pem) {
+			return nil, fmt.Errorf("ca: %s has no certificate", t.CAFile)
+		}
+	}
+	if t.CertFile != "" {
+		pair, err := tls.LoadX509KeyPair(t.CertFile, t.KeyFile)
+		if err != nil {
+			return nil, fmt.Errorf("cert and key: %w", err)
+		}
+		c.Certificates = []tls.Certificate{pair}
+	}
+	return c, nil
+}
+
+// Backend is one client of etcd.
+type Backend struct {
+	c      Config
+	client *clientv3.Client
+	looked sync.Once
+	refuse error
+}
+
+// New makes a client. Without a password it does not speak to the servers yet.
+func New(c Config) (*Backend, error) {
+	if c.OnWarning == nil {
+		c.OnWarning = func(error) {}
+	}
+	client, err := clientv3.New(clientv3.Config{
+		Endpoints: c.Endpoints, Username: c.User, Password: c.Password, TLS: c.TLS, Logger: zap.NewNop(),
+		DialTimeout:          5 * time.Second,
+		DialKeepAliveTime:    10 * time.Second, // servers take less for an attack
+		DialKeepAliveTimeout: 3 * time.Second,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("etcd at %v: %w", c.Endpoints, err)
+	}
+	return &Backend{c: c, client: client}, nil
+}
+
+// Traits says what etcd can do.
+func (b *Backend) Traits() cluster.Traits { return cluster.Traits{Engine: "etcd", Push: true} }
+
+// Close ends the connections.
+func (b *Backend) Close() error { return b.client.Close() }
+
+// Owner is a condition for transactions of the same etcd: that the claim with this token still owns the lock. A write
+// under it is refused when it comes late, however late its holder hears of the loss.
+func (b *Backend) Owner(name string, token uint64) clientv3.Cmp {
+	return clientv3.Compare(clientv3.ModRevision(b.claimKey(name)), "=", int64(token))
+}
+
+func (b *Backend) claimKey(name string) string {
+	return path.Join(b.c.Prefix, "claim", cluster.EscapeName(name))
+}
+
+func (b *Backend) lastKey(name string) string {
+	return path.Join(b.c.Prefix, "last", cluster.EscapeName(name))
+}
+
+// Grant asks for a lease.
+func (b *Backend) Grant(ctx context.Context, ttl time.Duration) (cluster.Session, error) {
+	b.looked.Do(func() { b.refuse = b.lookAtVersions(ctx) })
+	if b.refuse != nil {
+		return nil, b.refuse
+	}
+	seconds := (ttl + time.Second - 1) / time.Second
+	g, err := b.client.Grant(ctx, int64(seconds))
+	if err != nil {
+		return nil, plain(err)
+	}
+	return newSession(b, g), nil
+}
+
+// plain makes the errors of etcd those of the contract.
+func plain(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, rpctypes.ErrLeaseNotFound):
+		return cluster.ErrLeaseGone
+	}
+	return fmt.Errorf("etcd: %w", err)
+}

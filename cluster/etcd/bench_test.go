@@ -1,0 +1,116 @@
+package etcd_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/solehold/solehold/cluster"
+	"go.etcd.io/etcd/client/v3/concurrency"
+)
+
+// taker takes a lock, waiting for it if asked, and gives how to give it back.
+type taker func(b *testing.B, wait bool) (release func(), ok bool)
+
+// takers gives two clients of ours, and two sessions of etcd's own mutex, on one server.
+func takers(b *testing.B) map[string][2]taker {
+	b.Helper()
+	host := addr(start(b, 1)[0])
+	return map[string][2]taker{
+		"ours":  {ours(b, host), ours(b, host)},
+		"mutex": {mutex(b, host), mutex(b, host)},
+	}
+}
+
+func ours(b *testing.B, host string) taker {
+	c, err := cluster.New(backend(b, host), cluster.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { c.Close(context.Background()) })
+	return func(b *testing.B, wait bool) (func(), bool) {
+		l, err := c.Acquire(b.Context(), "bench", cluster.AcquireOptions{Wait: wait})
+		if errors.Is(err, cluster.ErrHeld) {
+			return nil, false
+		}
+		if err != nil {
+			b.Fatal(err)
+		}
+		return func() { l.Release(b.Context()) }, true
+	}
+}
+
+func mutex(b *testing.B, host string) taker {
+	s, err := concurrency.NewSession(raw(b, host))
+	if err != nil {
+		b.Fatal(err)
+	}
+	m := concurrency.NewMutex(s, "/mutex")
+	return func(b *testing.B, wait bool) (func(), bool) {
+		lock := m.TryLock
+		if wait {
+			lock = m.Lock
+		}
+		err := lock(b.Context())
+		if errors.Is(err, concurrency.ErrLocked) {
+			return nil, false
+		}
+		if err != nil {
+			b.Fatal(err)
+		}
+		return func() { m.Unlock(b.Context()) }, true
+	}
+}
+
+// BenchmarkPair takes a free lock and gives it back.
+func BenchmarkPair(b *testing.B) {
+	for name, t := range takers(b) {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				release, _ := t[0](b, true)
+				release()
+			}
+		})
+	}
+}
+
+// BenchmarkRefused tries a held lock.
+func BenchmarkRefused(b *testing.B) {
+	for name, t := range takers(b) {
+		release, _ := t[0](b, true)
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				if _, ok := t[1](b, false); ok {
+					b.Fatal("two owners")
+				}
+			}
+		})
+		release()
+	}
+}
+
+// BenchmarkHandOff gives a lock to a waiter that has waited for 5 ms: from the call of Release to its ownership.
+func BenchmarkHandOff(b *testing.B) {
+	for name, t := range takers(b) {
+		b.Run(name, func(b *testing.B) {
+			var sum time.Duration
+			for b.Loop() {
+				release, _ := t[0](b, true)
+				got := make(chan time.Time)
+				go func() {
+					mine, _ := t[1](b, true)
+					got <- time.Now()
+					mine()
+					close(got)
+				}()
+				<-time.After(5 * time.Millisecond)
+				begin := time.Now()
+				release()
+				sum += (<-got).Sub(begin)
+				<-got
+			}
+			b.ReportMetric(float64(sum.Microseconds())/float64(b.N), "us/hand-off")
+		})
+	}
+}

@@ -1,0 +1,252 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/solehold/solehold/cluster"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
+)
+
+// verifyOps is how many claims one transaction looks at: servers take 128 operations by default.
+const verifyOps = 100
+
+// session is one lease.
+type session struct {
+	b      *Backend
+	id     clientv3.LeaseID
+	ttl    time.Duration
+	keeper *keeper
+	gone   chan cluster.Claim
+	ctx    context.Context // ends with the session
+	cancel context.CancelFunc
+
+	mu      sync.Mutex
+	records map[string]cluster.Record // by nonce, of claims that were asked for
+	left    map[string]bool           // by nonce, those that were given back
+}
+
+// watchAfter is how long a claim is held before it is watched: short ones do not pay for it. Nothing is missed, since the
+// watch begins behind the claim's own revision.
+const watchAfter = 50 * time.Millisecond
+
+func newSession(b *Backend, g *clientv3.LeaseGrantResponse) *session {
+	s := &session{
+		b: b, id: g.ID, ttl: time.Duration(g.TTL) * time.Second,
+		gone: make(chan cluster.Claim, 64), records: map[string]cluster.Record{}, left: map[string]bool{},
+	}
+	// Without a leader a member would keep our streams open and silent.
+	s.ctx, s.cancel = context.WithCancel(clientv3.WithRequireLeader(context.Background()))
+	s.keeper = newKeeper(s)
+	return s
+}
+
+// TTL is what was granted.
+func (s *session) TTL() time.Duration { return s.ttl }
+
+// Gone gives claims whose key was seen to change.
+func (s *session) Gone() <-chan cluster.Claim { return s.gone }
+
+// Renew sends one renewal on the keep-alive stream.
+func (s *session) Renew(ctx context.Context) ([]string, error) { return nil, s.keeper.renew(ctx) }
+
+// Claim is one transaction.
+func (s *session) Claim(ctx context.Context, r cluster.Request) (cluster.Grant, error) {
+	claim, last := s.b.claimKey(r.Name), s.b.lastKey(r.Name)
+	record := cluster.RecordOf(r)
+	s.remember(record)
+	text := record.Text()
+	answer, err := s.b.client.Txn(ctx).
+		If(clientv3.Compare(clientv3.CreateRevision(claim), "=", 0)).
+		Then(
+			clientv3.OpGet(last),
+			clientv3.OpPut(claim, text, clientv3.WithLease(s.id)),
+			clientv3.OpPut(last, text),
+		).
+		Else(clientv3.OpGet(claim)).
+		Commit()
+	if err != nil {
+		return cluster.Grant{}, plain(err)
+	}
+	before := ""
+	if kvs := answer.Responses[0].GetResponseRange().Kvs; len(kvs) > 0 {
+		before = string(kvs[0].Value)
+		if !answer.Succeeded {
+			kv := kvs[0]
+			held := cluster.HeldBy(r.Name, claim, before, uint64(kv.ModRevision))
+			held.Position = answer.Header.Revision
+			if clientv3.LeaseID(kv.Lease) == s.id && before == text {
+				s.watch(r, kv.ModRevision)
+				return cluster.Grant{Token: uint64(kv.ModRevision), Delay: r.Delay}, nil
+			}
+			s.forgetLater(r.Nonce)
+			return cluster.Grant{}, held
+		}
+	}
+	s.watch(r, answer.Header.Revision)
+	return cluster.GrantAfter(uint64(answer.Header.Revision), before), nil
+}
+
+// remember keeps what a claim writes: a release compares it.
+func (s *session) remember(r cluster.Record) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.records[r.Nonce] = r
+}
+
+func (s *session) record(nonce string) (cluster.Record, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r, ok := s.records[nonce]
+	return r, ok
+}
+
+func (s *session) forget(nonce string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.records, nonce)
+	delete(s.left, nonce)
+}
+
+// Release is one transaction. A nonce that was never asked for on this lease has no claim.
+func (s *session) Release(ctx context.Context, c cluster.Claim, clean bool) error {
+	record, ok := s.record(c.Nonce)
+	if !ok {
+		return nil
+	}
+	claim := s.b.claimKey(c.Name)
+	is := []clientv3.Cmp{clientv3.Compare(clientv3.Value(claim), "=", record.Text())}
+	if c.Token != 0 {
+		is = append(is, clientv3.Compare(clientv3.ModRevision(claim), "=", int64(c.Token)))
+	}
+	then := []clientv3.Op{clientv3.OpDelete(claim)}
+	if clean {
+		record.Ended = true
+		then = append(then, clientv3.OpPut(s.b.lastKey(c.Name), record.Text()))
+	}
+	if _, err := s.b.client.Txn(ctx).If(is...).Then(then...).Commit(); err != nil {
+		return plain(err)
+	}
+	s.leave(c.Nonce)
+	return nil
+}
+
+// leave takes note of a claim that was given back, for as long as a repeated release may need its record.
+func (s *session) leave(nonce string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.left[nonce] {
+		s.left[nonce] = true
+		s.forgetLater(nonce)
+	}
+}
+
+func (s *session) hasLeft(nonce string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.left[nonce]
+}
+
+// Verify reads claims, with the word of a quorum.
+func (s *session) Verify(ctx context.Context, claims []cluster.Claim) ([]string, error) {
+	var gone []string
+	for len(claims) > 0 {
+		n := min(len(claims), verifyOps)
+		var ops []clientv3.Op
+		for _, c := range claims[:n] {
+			ops = append(ops, clientv3.OpGet(s.b.claimKey(c.Name), clientv3.WithKeysOnly()))
+		}
+		answer, err := s.b.client.Txn(ctx).Then(ops...).Commit()
+		if err != nil {
+			return gone, plain(err)
+		}
+		for i, c := range claims[:n] {
+			kvs := answer.Responses[i].GetResponseRange().Kvs
+			if len(kvs) == 0 || kvs[0].ModRevision != int64(c.Token) { // the revision is that of our write alone
+				gone = append(gone, c.Name)
+			}
+		}
+		claims = claims[n:]
+	}
+	return gone, nil
+}
+
+// watch tells of any change of a claim after it was made.
+func (s *session) watch(r cluster.Request, token int64) {
+	time.AfterFunc(watchAfter, func() {
+		if !s.hasLeft(r.Nonce) && s.ctx.Err() == nil {
+			s.follow(cluster.Claim{Name: r.Name, Nonce: r.Nonce, Token: uint64(token)})
+		}
+	})
+}
+
+func (s *session) follow(c cluster.Claim) {
+	ctx, cancel := context.WithCancel(s.ctx)
+	defer cancel()
+	for e := range s.b.client.Watch(ctx, s.b.claimKey(c.Name), clientv3.WithRev(int64(c.Token)+1)) {
+		switch {
+		case len(e.Events) > 0:
+			s.leave(c.Nonce)
+			select {
+			case s.gone <- c:
+			case <-s.ctx.Done():
+			}
+			return
+		case e.Err() != nil:
+			return // what is not pushed is found by Verify
+		}
+	}
+}
+
+// forgetLater drops the record of a claim that is gone, when no repeated release can need it any more.
+func (s *session) forgetLater(nonce string) {
+	time.AfterFunc(s.ttl, func() { s.forget(nonce) })
+}
+
+// Wait returns at the delete of a claim. It watches from the revision behind the one at which the claim was seen: a watch
+// at that revision itself is taken for a late one, which etcd serves every 100 ms.
+func (s *session) Wait(ctx context.Context, held *cluster.HeldError) error {
+	ctx, cancel := context.WithCancel(clientv3.WithRequireLeader(ctx))
+	defer cancel()
+	events := s.b.client.Watch(ctx, s.b.claimKey(held.Name), clientv3.WithRev(held.Position+1), clientv3.WithFilterPut())
+	for {
+		select {
+		case e, ok := <-events:
+			switch {
+			case len(e.Events) > 0, errors.Is(e.Err(), rpctypes.ErrCompacted):
+				return nil
+			case !ok || e.Err() != nil:
+				return s.unseen(ctx, e.Err())
+			}
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// unseen is a watch that ended. The lock may be free or not; asking again has its own pace.
+func (s *session) unseen(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	select {
+	case <-time.After(s.ttl / 20):
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("%w (%w)", context.Cause(ctx), err)
+	}
+}
+
+// Revoke ends the lease.
+func (s *session) Revoke(ctx context.Context) error {
+	defer s.cancel()
+	_, err := s.b.client.Revoke(ctx, s.id)
+	if errors.Is(err, rpctypes.ErrLeaseNotFound) {
+		return nil
+	}
+	return plain(err)
+}

@@ -1,0 +1,186 @@
+package postgres
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/solehold/solehold/cluster"
+)
+
+// Config is how PostgreSQL is reached.
+type Config struct {
+	// Pool is pgx's. [ConfigOf] makes it so that only a server that takes writes is used.
+	Pool *pgxpool.Config
+	// Schema is where the table lies.
+	Schema string
+	// NoCreate leaves a missing schema missing.
+	NoCreate bool
+}
+
+// ConfigOf reads a target: postgres://h1:5432,h2/DATABASE. Its own parameters are schema=NAME and create=0.
+func ConfigOf(t cluster.Target) (Config, error) {
+	c := Config{Schema: t.Params.Get("schema"), NoCreate: t.Params.Get("create") == "0"}
+	if c.Schema == "" {
+		c.Schema = "solehold"
+	}
+	t.Params.Del("schema")
+	t.Params.Del("create")
+	if err := t.Unknown(); err != nil {
+		return Config{}, err
+	}
+	var hosts, ports []string
+	for _, h := range t.WithPort("5432") {
+		host, port, err := net.SplitHostPort(h)
+		if err != nil {
+			return Config{}, err
+		}
+		hosts, ports = append(hosts, host), append(ports, port)
+	}
+	words := map[string]string{
+		"host": strings.Join(hosts, ","), "port": strings.Join(ports, ","), "dbname": strings.Trim(t.Prefix, "/"),
+		"target_session_attrs": "read-write", "sslmode": "prefer", "connect_timeout": "3",
+	}
+	if t.TLS {
+		words["sslmode"] = "verify-full"
+		words["sslrootcert"], words["sslcert"], words["sslkey"] = t.CAFile, t.CertFile, t.KeyFile
+	}
+	if t.User != "" {
+		words["user"] = t.User
+	}
+	pool, err := pgxpool.ParseConfig(connString(words))
+	if err != nil {
+		return Config{}, fmt.Errorf("postgres: %w", err)
+	}
+	if t.Password != "" {
+		pool.ConnConfig.Password = t.Password
+	}
+	c.Pool = pool
+	return c, nil
+}
+
+// connString writes keywords and values. The password is not among them: errors show this text.
+func connString(words map[string]string) string {
+	var b strings.Builder
+	for k, v := range words {
+		if v != "" {
+			fmt.Fprintf(&b, "%s='%s' ", k, strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(v))
+		}
+	}
+	return b.String()
+}
+
+// Backend is one client of PostgreSQL.
+type Backend struct {
+	c    Config
+	pool *pgxpool.Pool
+	do   statements
+
+	mu   sync.Mutex
+	made bool
+}
+
+// New makes a client. It does not speak to the server yet.
+func New(c Config) (*Backend, error) {
+	// Prepared statements belong to a server session, which a pooler may change from one statement to the next.
+	c.Pool.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeExec
+	c.Pool.MinConns = 0
+	pool, err := pgxpool.NewWithConfig(context.Background(), c.Pool)
+	if err != nil {
+		return nil, fmt.Errorf("postgres: %w", err)
+	}
+	return &Backend{c: c, pool: pool, do: newStatements(c.Schema)}, nil
+}
+
+// Traits says what PostgreSQL can do.
+func (b *Backend) Traits() cluster.Traits {
+	return cluster.Traits{
+		Engine: "postgres", RenewLooks: true,
+		Fencing: "tokens and claims do not survive a failover to a replica that was behind",
+	}
+}
+
+// Close ends the connections. It does not wait for requests whose context goes on.
+func (b *Backend) Close() error {
+	go b.pool.Close()
+	return nil
+}
+
+// channel is where releases are notified.
+func (b *Backend) channel() string { return "solehold:" + b.c.Schema }
+
+// Grant makes a session. PostgreSQL has no leases: each row has its own time.
+func (b *Backend) Grant(ctx context.Context, ttl time.Duration) (cluster.Session, error) {
+	if err := b.make(ctx); err != nil {
+		return nil, err
+	}
+	return &session{b: b, id: rand.Text(), ttl: ttl, claims: map[string]claim{}}, nil
+}
+
+// make makes the schema once, or sees that it is there.
+func (b *Backend) make(ctx context.Context) error {
+	b.mu.Lock()
+	made := b.made
+	b.mu.Unlock()
+	if made {
+		return nil
+	}
+	var there bool
+	if err := b.pool.QueryRow(ctx, "SELECT to_regclass($1) IS NOT NULL", quote(b.c.Schema)+".lock").Scan(&there); err != nil {
+		return unknown(ctx, err)
+	}
+	if !there && b.c.NoCreate {
+		return fmt.Errorf("postgres: there is no table %s.lock, and create=0 forbids to make it", b.c.Schema)
+	}
+	if !there {
+		if err := b.create(ctx); err != nil {
+			return err
+		}
+	}
+	b.mu.Lock()
+	b.made = true
+	b.mu.Unlock()
+	return nil
+}
+
+// create makes the schema. Clients that do it together wait for each other: CREATE IF NOT EXISTS alone can fail then.
+func (b *Backend) create(ctx context.Context) error {
+	err := pgx.BeginFunc(ctx, b.pool, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock(hashtext($1))", b.channel()); err != nil {
+			return err
+		}
+		for statement := range strings.SplitSeq(Schema(b.c.Schema), ";\n") {
+			if strings.TrimSpace(statement) == "" {
+				continue
+			}
+			if _, err := tx.Exec(ctx, statement); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("make the schema %s (postgres.Schema gives the statements for somebody who may): %w", b.c.Schema, unknown(ctx, err))
+	}
+	return nil
+}
+
+// unknown is an error that says nothing about what the server has done.
+func unknown(ctx context.Context, err error) error {
+	var pg *pgconn.PgError
+	switch {
+	case ctx.Err() != nil:
+		return fmt.Errorf("postgres: %w", context.Cause(ctx))
+	case errors.As(err, &pg):
+		return fmt.Errorf("postgres: %s (SQLSTATE %s)", pg.Message, pg.Code)
+	}
+	return fmt.Errorf("postgres: %w", err)
+}

@@ -1,0 +1,169 @@
+package postgres_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/solehold/solehold/cluster"
+	"github.com/solehold/solehold/cluster/clustertest"
+	"github.com/solehold/solehold/cluster/postgres"
+	"github.com/solehold/solehold/internal/testneed"
+)
+
+const get = "apt-get install postgresql"
+
+// start starts a PostgreSQL on a free port, as its own user, and gives its address.
+func start(t *testing.T) string {
+	t.Helper()
+	testneed.Root(t)
+	initdb, server := testneed.Program(t, "initdb", get), testneed.Program(t, "postgres", get)
+	u, err := user.Lookup("postgres")
+	testneed.Feature(t, err == nil, "the user postgres", get)
+	uid, _ := strconv.Atoi(u.Uid)
+	gid, _ := strconv.Atoi(u.Gid)
+	base := t.TempDir()
+	dir := filepath.Join(base, "data")
+	for _, err := range []error{os.Chmod(filepath.Dir(base), 0o755), os.Mkdir(dir, 0o700), os.Chown(dir, uid, gid), os.Chown(base, uid, gid)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	as := &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}}
+	var out bytes.Buffer
+	command := func(name string, args ...string) *exec.Cmd {
+		cmd := exec.Command(name, args...)
+		cmd.Dir, cmd.SysProcAttr, cmd.Stdout, cmd.Stderr = base, as, &out, &out
+		return cmd
+	}
+	if err := command(initdb, "-D", dir, "-A", "trust", "--no-sync").Run(); err != nil {
+		t.Fatalf("initdb: %v\n%s", err, &out)
+	}
+	addr := freeAddr(t)
+	_, port, _ := net.SplitHostPort(addr)
+	cmd := command(server, "-D", dir, "-k", base, "-h", "127.0.0.1", "-p", port, "-F")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		cmd.Process.Signal(syscall.SIGINT) // a fast shutdown, which ends its children too
+		cmd.Wait()
+	})
+	late := time.After(60 * time.Second)
+	for {
+		c, err := pgx.Connect(context.Background(), "postgres://postgres@"+addr+"/postgres")
+		if err == nil {
+			c.Close(context.Background())
+			return addr
+		}
+		select {
+		case <-time.After(10 * time.Millisecond):
+		case <-late:
+			t.Fatalf("postgres does not start: %v\n%s", err, &out)
+		}
+	}
+}
+
+func freeAddr(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+func backend(t testing.TB, addr string) *postgres.Backend {
+	t.Helper()
+	target, err := cluster.ParseURL("postgres://postgres@"+addr+"/postgres?schema=so'le", cluster.Sources{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := postgres.ConfigOf(target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := postgres.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// TestContract gives PostgreSQL the contract.
+func TestContract(t *testing.T) {
+	addr := start(t)
+	direct, err := pgx.Connect(t.Context(), "postgres://postgres@"+addr+"/postgres")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer direct.Close(context.Background())
+	gate := make(chan struct{}, 1) // one connection is for one at a time
+	with := func(do func(ctx context.Context) error) {
+		gate <- struct{}{}
+		defer func() { <-gate }()
+		if err := do(context.Background()); err != nil {
+			t.Error(err)
+		}
+	}
+	t.Run("contract", func(t *testing.T) {
+		clustertest.Run(t, clustertest.Engine{
+			New: func(t testing.TB) cluster.Backend { return backend(t, addr) },
+			NewCut: func(t testing.TB) (cluster.Backend, func(), func()) {
+				p := clustertest.NewProxy(t, addr)
+				return backend(t, p.Addr()), p.Cut, p.Heal
+			},
+			Break: func(_ testing.TB, name string) {
+				with(func(ctx context.Context) error {
+					_, err := direct.Exec(ctx, `UPDATE "so'le".lock SET nonce = NULL, session = NULL WHERE name = $1`, name)
+					return err
+				})
+			},
+			Writes: func(_ testing.TB, name string) (text string) {
+				with(func(ctx context.Context) error {
+					return direct.QueryRow(ctx, `SELECT ctid::text || xmin::text || xmax::text FROM "so'le".lock WHERE name = $1`, name).Scan(&text)
+				})
+				return text
+			},
+		})
+	})
+}
+
+func TestConfigOf(t *testing.T) {
+	for url, want := range map[string]string{
+		"postgres://bob@h1,[::1]:7/db":                 "h1 5432 db bob solehold false",
+		"postgres://h/db?schema=x&create=0&user=a'b\\": `h 5432 db a'b\ x true`,
+		"postgres://h/db?fast=1":                       "does not know",
+	} {
+		target, err := cluster.ParseURL(url, cluster.Sources{Env: func(string) string { return "s3cret" }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		c, err := postgres.ConfigOf(target)
+		if err != nil {
+			got = err.Error()
+		} else {
+			p := c.Pool.ConnConfig
+			got = fmt.Sprint(p.Host, " ", p.Port, " ", p.Database, " ", p.User, " ", c.Schema, " ", c.NoCreate)
+			if p.Password != "s3cret" || strings.Contains(c.Pool.ConnString(), "s3cret") {
+				t.Errorf("the password is %q, the text %q", p.Password, c.Pool.ConnString())
+			}
+		}
+		if !strings.Contains(got, want) {
+			t.Errorf("%s: %s, want %s", url, got, want)
+		}
+	}
+}

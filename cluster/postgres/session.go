@@ -1,0 +1,234 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/solehold/solehold/cluster"
+)
+
+// session is the rows of one client that are renewed together.
+type session struct {
+	b   *Backend
+	id  string
+	ttl time.Duration
+
+	mu     sync.Mutex
+	over   bool
+	claims map[string]claim // by nonce, those that were asked for
+}
+
+type claim struct {
+	name   string
+	record cluster.Record
+	owned  bool // the server has said so
+}
+
+// TTL is how long claims live.
+func (s *session) TTL() time.Duration { return s.ttl }
+
+// Gone is nil: a renewal looks at each claim.
+func (s *session) Gone() <-chan cluster.Claim { return nil }
+
+func (s *session) set(nonce string, c claim) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.claims[nonce] = c
+}
+
+func (s *session) get(nonce string) (claim, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c, ok := s.claims[nonce]
+	return c, ok
+}
+
+func (s *session) forget(nonce string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.claims, nonce)
+}
+
+// Claim is one statement, and a second one that looks who has it when it was refused.
+func (s *session) Claim(ctx context.Context, r cluster.Request) (cluster.Grant, error) {
+	c := claim{name: r.Name, record: cluster.RecordOf(r)}
+	s.set(r.Nonce, c)
+	var token int64
+	var last string
+	err := s.b.pool.QueryRow(ctx, s.b.do.claim, r.Name, r.Nonce, s.id, c.record.Text(), s.ttl.Milliseconds()).Scan(&token, &last)
+	switch {
+	case err == nil:
+		c.owned = true
+		s.set(r.Nonce, c)
+		return cluster.GrantAfter(uint64(token), last), nil
+	case !errors.Is(err, pgx.ErrNoRows):
+		return cluster.Grant{}, unknown(ctx, err)
+	}
+	row, err := s.look(ctx, r.Name)
+	switch {
+	case err != nil:
+		return cluster.Grant{}, err
+	case row.nonce == r.Nonce && row.session == s.id && row.live:
+		c.owned = true
+		s.set(r.Nonce, c)
+		return cluster.Grant{Token: uint64(row.token), Delay: r.Delay}, nil
+	}
+	// Not at once: a request before this one may still be on its way, and be taken back by its nonce.
+	time.AfterFunc(s.ttl, func() { s.forget(r.Nonce) })
+	return cluster.Grant{}, cluster.HeldBy(r.Name, s.b.c.Schema+".lock", row.record, uint64(row.token))
+}
+
+// row is what is there of a lock.
+type row struct {
+	token                  int64
+	nonce, session, record string
+	live                   bool
+	left                   int64 // milliseconds
+}
+
+func (s *session) look(ctx context.Context, name string) (r row, err error) {
+	err = s.b.pool.QueryRow(ctx, s.b.do.look, name).Scan(&r.token, &r.nonce, &r.session, &r.record, &r.live, &r.left)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return row{}, nil
+	}
+	if err != nil {
+		return row{}, unknown(ctx, err)
+	}
+	return r, nil
+}
+
+// Renew is one statement for all claims. An owned one that was not renewed is gone.
+func (s *session) Renew(ctx context.Context) ([]string, error) {
+	s.mu.Lock()
+	over, owned := s.over, map[string]string{}
+	for nonce, c := range s.claims {
+		if c.owned {
+			owned[nonce] = c.name
+		}
+	}
+	s.mu.Unlock()
+	if over {
+		return nil, cluster.ErrLeaseGone
+	}
+	rows, err := s.b.pool.Query(ctx, s.b.do.renew, s.id, s.ttl.Milliseconds())
+	if err != nil {
+		return nil, unknown(ctx, err)
+	}
+	renewed, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return nil, unknown(ctx, err)
+	}
+	for _, nonce := range renewed {
+		delete(owned, nonce)
+	}
+	var gone []string
+	for _, name := range owned {
+		gone = append(gone, name)
+	}
+	return gone, nil
+}
+
+// Verify is one statement.
+func (s *session) Verify(ctx context.Context, claims []cluster.Claim) ([]string, error) {
+	rows, err := s.b.pool.Query(ctx, s.b.do.verify, s.id)
+	if err != nil {
+		return nil, unknown(ctx, err)
+	}
+	ours := map[string]int64{}
+	var nonce string
+	var token int64
+	if _, err := pgx.ForEachRow(rows, []any{&nonce, &token}, func() error {
+		ours[nonce] = token
+		return nil
+	}); err != nil {
+		return nil, unknown(ctx, err)
+	}
+	var gone []string
+	for _, c := range claims {
+		if ours[c.Nonce] != int64(c.Token) {
+			gone = append(gone, c.Name)
+		}
+	}
+	return gone, nil
+}
+
+// Release is one statement. A nonce that was never asked for in this session has no claim.
+func (s *session) Release(ctx context.Context, c cluster.Claim, clean bool) error {
+	mine, ok := s.get(c.Nonce)
+	if !ok {
+		return nil
+	}
+	record := mine.record
+	record.Ended = clean
+	_, err := s.b.pool.Exec(ctx, s.b.do.release, c.Name, c.Nonce, s.id, int64(c.Token), record.Text(), s.b.channel())
+	if err != nil {
+		return unknown(ctx, err)
+	}
+	if c.Token != 0 {
+		mine.owned = false
+		s.set(c.Nonce, mine)
+	}
+	// A release may be repeated, because a request was still on its way.
+	time.AfterFunc(s.ttl, func() { s.forget(c.Nonce) })
+	return nil
+}
+
+// Wait returns when a release is notified, when the time of the claim is over, or when nothing was heard for a while.
+func (s *session) Wait(ctx context.Context, held *cluster.HeldError) error {
+	conn, err := s.b.pool.Acquire(ctx)
+	if err != nil {
+		return unknown(ctx, err)
+	}
+	defer conn.Release()
+	defer func() {
+		if !conn.Conn().IsClosed() {
+			stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+			defer cancel()
+			conn.Exec(stop, "UNLISTEN *")
+		}
+	}()
+	if _, err := conn.Exec(ctx, "LISTEN "+quote(s.b.channel())); err != nil {
+		return unknown(ctx, err)
+	}
+	for {
+		r, err := s.look(ctx, held.Name)
+		if err != nil || !r.live {
+			return err
+		}
+		left := min(time.Duration(r.left+1)*time.Millisecond, s.ttl/10)
+		if err := s.listen(ctx, conn.Conn(), held.Name, left); err == nil || ctx.Err() != nil {
+			return err
+		}
+	}
+}
+
+// listen waits for a notification about a lock for so long.
+func (s *session) listen(ctx context.Context, conn *pgx.Conn, name string, left time.Duration) error {
+	bounded, cancel := context.WithTimeout(ctx, left)
+	defer cancel()
+	for {
+		n, err := conn.WaitForNotification(bounded)
+		switch {
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case err != nil:
+			return err
+		case n.Channel == s.b.channel() && n.Payload == name:
+			return nil
+		}
+	}
+}
+
+// Revoke gives all claims back without a word about their work.
+func (s *session) Revoke(ctx context.Context) error {
+	s.mu.Lock()
+	s.over = true
+	s.mu.Unlock()
+	if _, err := s.b.pool.Exec(ctx, s.b.do.revoke, s.id, s.b.channel()); err != nil {
+		return unknown(ctx, err)
+	}
+	return nil
+}

@@ -1,0 +1,197 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/solehold/solehold/internal/lease"
+)
+
+// request asks the engine for something, on a goroutine of its own, and steps the machine with the answer.
+func (s *shell) request(c lease.Command, h *held) {
+	if c.Op == lease.Grant {
+		go s.open(c)
+		return
+	}
+	session := s.session
+	if session == nil {
+		return // there is no lease, so nothing of it can be asked for
+	}
+	switch c.Op {
+	case lease.Renew:
+		go s.renew(c, session)
+	case lease.Verify:
+		go s.verify(c, session, s.owned())
+	case lease.Ask:
+		go s.ask(c, session, h)
+	case lease.Release:
+		go s.release(c, session, h.claim(c.Token))
+	case lease.Revoke:
+		go s.answer(c, func(ctx context.Context) error { return session.Revoke(ctx) })
+	}
+}
+
+// limit is how long one request may take. An answer to a renewal that is older than 0.6 of the time to live proves
+// nothing any more; a request for a claim must not arrive later than a fifth after it was sent (see package lease).
+func (s *shell) limit(op lease.Op) time.Duration {
+	ttl := s.ttl
+	if op == lease.Renew {
+		return ttl / 5 * 3
+	}
+	return ttl / 5
+}
+
+// bounded gives the context of one request.
+func (s *shell) bounded(op lease.Op) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(s.ctx, s.limit(op))
+}
+
+// answer asks something that is acknowledged or not.
+func (s *shell) answer(c lease.Command, do func(context.Context) error) {
+	ctx, cancel := s.bounded(c.Op)
+	defer cancel()
+	s.step(outcome(c.ID, do(ctx)))
+}
+
+// outcome is the input for an error.
+func outcome(id uint64, err error) lease.Input {
+	switch {
+	case err == nil:
+		return lease.Input{Kind: lease.Acked, For: id}
+	case errors.Is(err, ErrLeaseGone):
+		return lease.Input{Kind: lease.LeaseGone, For: id}
+	}
+	return lease.Input{Kind: lease.Failed, For: id}
+}
+
+func (s *shell) open(c lease.Command) {
+	ctx, cancel := s.bounded(c.Op)
+	defer cancel()
+	session, err := s.client.backend.Grant(ctx, s.client.config.TTL)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err != nil {
+		s.grant = err
+		s.stepLocked(lease.Input{Kind: lease.Failed, For: c.ID})
+		return
+	}
+	s.session, s.grant, s.ttl = session, errShort, min(s.ttl, session.TTL())
+	if gone := session.Gone(); gone != nil {
+		go s.follow(gone)
+	}
+	s.stepLocked(lease.Input{Kind: lease.Granted, For: c.ID, TTL: session.TTL()})
+}
+
+var errShort = errors.New("the engine granted a time to live that does not work with the grace or the lock-delay")
+
+// follow passes on what the engine pushes.
+func (s *shell) follow(gone <-chan Claim) {
+	for {
+		select {
+		case c, ok := <-gone:
+			if !ok {
+				return
+			}
+			s.gone(c.Name, c.Nonce)
+		case <-s.ctx.Done():
+			return
+		}
+	}
+}
+
+// gone tells the machine that a claim is not there, if it is one of ours. Without a nonce it is the one that is owned.
+func (s *shell) gone(name, nonce string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for id, h := range s.claims {
+		if h.name == name && h.token != 0 && (nonce == "" || nonce == h.nonce) {
+			s.stepLocked(lease.Input{Kind: lease.ClaimGone, Claim: id, Token: h.token})
+		}
+	}
+}
+
+func (s *shell) renew(c lease.Command, session Session) {
+	ctx, cancel := s.bounded(c.Op)
+	defer cancel()
+	before := s.nonces()
+	gone, err := session.Renew(ctx)
+	s.missing(gone, before)
+	s.step(outcome(c.ID, err))
+}
+
+func (s *shell) verify(c lease.Command, session Session, claims []Claim) {
+	ctx, cancel := s.bounded(c.Op)
+	defer cancel()
+	gone, err := session.Verify(ctx, claims)
+	before := map[string]string{}
+	for _, c := range claims {
+		before[c.Name] = c.Nonce
+	}
+	s.missing(gone, before)
+	s.step(outcome(c.ID, err))
+}
+
+// missing tells of claims that were not there, if they were ours when it was asked.
+func (s *shell) missing(gone []string, before map[string]string) {
+	for _, name := range gone {
+		if nonce := before[name]; nonce != "" {
+			s.gone(name, nonce)
+		}
+	}
+}
+
+// nonces gives the claims that the engine has granted, by name.
+func (s *shell) nonces() map[string]string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := map[string]string{}
+	for _, c := range s.owned() {
+		all[c.Name] = c.Nonce
+	}
+	return all
+}
+
+// owned gives the claims that the engine has granted.
+func (s *shell) owned() []Claim {
+	var all []Claim
+	for _, h := range s.claims {
+		if h.token != 0 && !h.leaving {
+			all = append(all, h.claim(h.token))
+		}
+	}
+	return all
+}
+
+func (s *shell) ask(c lease.Command, session Session, h *held) {
+	ctx, cancel := s.bounded(c.Op)
+	defer cancel()
+	g, err := session.Claim(ctx, Request{Name: h.name, Nonce: h.nonce, Delay: s.client.config.Delay, Info: s.client.o.Info})
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	in := outcome(c.ID, err)
+	var other *HeldError
+	switch {
+	case err == nil:
+		if h.token == 0 { // an owner may be reading it
+			h.token = g.Token
+		}
+		in = lease.Input{Kind: lease.Claimed, For: c.ID, Claim: h.id, Token: g.Token, Clean: g.Clean, Delay: g.Delay}
+	case errors.As(err, &other):
+		h.holder = other
+		in = lease.Input{Kind: lease.Refused, For: c.ID, Claim: h.id}
+	default:
+		h.last = err
+	}
+	s.stepLocked(in)
+}
+
+func (s *shell) release(c lease.Command, session Session, claim Claim) {
+	s.answer(c, func(ctx context.Context) error {
+		err := session.Release(ctx, claim, c.Clean)
+		if errors.Is(err, ErrLeaseGone) {
+			return nil // what hung on it is not ours any more
+		}
+		return err
+	})
+}

@@ -1,0 +1,214 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/solehold/solehold/internal/lease"
+)
+
+// shell is one lease: the machine, and what carries its commands out. Commands that ask the engine run on goroutines of
+// their own, so that a silent engine holds up nothing.
+type shell struct {
+	client *Client
+	clock  Clock
+	timer  Timer
+	done   chan struct{} // closed at the end of the machine
+	ctx    context.Context
+	cancel context.CancelFunc
+
+	proven atomic.Int64 // until when owners may work, on the clock; 0 in doubt and at the end
+
+	mu      sync.Mutex
+	m       *lease.Machine
+	session Session
+	ttl     time.Duration // what was asked for, then the shorter of that and what was granted
+	grant   error         // why there is no lease
+	claims  map[uint64]*held
+	numbers uint64
+	lag     time.Duration // of Now behind Wall
+}
+
+// newShell begins a lease.
+func newShell(c *Client) (*shell, error) {
+	now := c.o.Clock.Now()
+	m, err := lease.New(c.config, now)
+	if err != nil {
+		return nil, err
+	}
+	s := &shell{client: c, clock: c.o.Clock, m: m, ttl: c.config.TTL, claims: map[uint64]*held{}, done: make(chan struct{})}
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	s.lag = s.clock.Wall() - now
+	if s.timer, err = s.clock.Timer(func() { s.step(lease.Input{Kind: lease.Tick}) }); err != nil {
+		return nil, fmt.Errorf("cannot keep the deadlines of a lease: %w", err)
+	}
+	s.step(lease.Input{Kind: lease.Open})
+	return s, nil
+}
+
+// isOver reports whether nothing more can be claimed.
+func (s *shell) isOver() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.m.State() >= lease.Over
+}
+
+// abandon ends what is still asked of the engine.
+func (s *shell) abandon() {
+	s.cancel()
+	s.timer.Stop()
+}
+
+// step gives the machine an input and carries its commands out.
+func (s *shell) step(in lease.Input) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stepLocked(in)
+}
+
+func (s *shell) stepLocked(in lease.Input) {
+	now, wall := s.clock.Now(), s.clock.Wall()
+	if lag := wall - now; lag-s.lag > s.client.config.TTL/10 {
+		s.carryOut(s.m.Step(now, lease.Input{Kind: lease.Doubt}))
+		s.lag = lag
+	} else if lag < s.lag {
+		s.lag = lag // the time of day was set back
+	}
+	s.carryOut(s.m.Step(now, in))
+	until, ok := s.m.Proven()
+	if !ok {
+		until = 0
+	}
+	s.proven.Store(int64(until))
+}
+
+// carryOut does what the machine says. Nothing here blocks.
+func (s *shell) carryOut(commands []lease.Command) {
+	for _, c := range commands {
+		h := s.claims[c.Claim]
+		switch c.Op {
+		case lease.Wake:
+			s.timer.Set(c.At)
+		case lease.End:
+			s.end(c.Cause)
+		case lease.Grant, lease.Renew, lease.Verify, lease.Ask, lease.Release, lease.Revoke:
+			s.request(c, h)
+		default:
+			if h != nil {
+				s.tell(c, h)
+			}
+		}
+	}
+}
+
+// tell passes on to a holder what is about it.
+func (s *shell) tell(c lease.Command, h *held) {
+	switch c.Op {
+	case lease.Own:
+		h.own()
+	case lease.Reject:
+		h.reject(s.why(c.Cause, h))
+	case lease.Tell:
+		h.lose(c.Cause)
+	case lease.Kill:
+		close(h.killed)
+	case lease.FailStop:
+		s.client.o.FailStop(h.name, h.token)
+	case lease.Freeze, lease.Thaw:
+		h.frozen.Store(c.Op == lease.Freeze)
+		s.client.o.OnFreeze(h.name, c.Op == lease.Freeze)
+	case lease.Forget:
+		close(h.free)
+		delete(s.claims, c.Claim)
+	}
+}
+
+// why makes an error of a cause.
+func (s *shell) why(c lease.Cause, h *held) error {
+	switch c {
+	case lease.BecauseHeld:
+		if h.holder != nil {
+			return h.holder
+		}
+	case lease.BecauseToken:
+		return fmt.Errorf("lock %q: token %d: %w", h.name, h.token, ErrToken)
+	case lease.BecauseCancelled:
+		return context.Canceled
+	case lease.BecauseLeave:
+		return ErrClosed
+	case lease.BecauseClaimGone:
+		return fmt.Errorf("lock %q: the claim was removed before it was owned", h.name)
+	case lease.BecauseUngranted, lease.BecauseShort:
+		return fmt.Errorf("%s %w: %w", s.client.backend.Traits().Engine, errNoLease, s.grant)
+	}
+	if h.last != nil {
+		return fmt.Errorf("lock %q: %w: %w", h.name, ErrLate, h.last)
+	}
+	return fmt.Errorf("lock %q: %w", h.name, ErrLate)
+}
+
+// end is the end of the machine.
+func (s *shell) end(lease.Cause) {
+	for id, h := range s.claims {
+		close(h.free)
+		delete(s.claims, id)
+	}
+	close(s.done)
+	s.abandon()
+}
+
+// acquire asks for a claim and waits until it is decided.
+func (s *shell) acquire(ctx context.Context, name string, floor uint64) (Lease, error) {
+	h := newHeld(ctx, s, name)
+	s.mu.Lock()
+	s.numbers++
+	h.id = s.numbers
+	s.claims[h.id] = h
+	s.stepLocked(lease.Input{Kind: lease.Acquire, Claim: h.id, Floor: floor})
+	s.mu.Unlock()
+	select {
+	case err := <-h.decided:
+		return h.result(err)
+	case <-ctx.Done():
+	}
+	s.step(lease.Input{Kind: lease.Cancel, Claim: h.id})
+	select {
+	case err := <-h.decided: // it may have been decided meanwhile
+		if err == nil {
+			return h, nil
+		}
+	default:
+	}
+	s.mu.Lock()
+	last := h.last
+	s.mu.Unlock()
+	if last != nil {
+		return nil, fmt.Errorf("lock %q: %w (the last answer of the engine: %w)", name, context.Cause(ctx), last)
+	}
+	return nil, fmt.Errorf("lock %q: %w", name, context.Cause(ctx))
+}
+
+// wait waits until the lock may be free.
+func (s *shell) wait(ctx context.Context, held *HeldError) error {
+	s.mu.Lock()
+	session := s.session
+	s.mu.Unlock()
+	if session == nil {
+		return nil
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(s.ctx, func() { cancel(ErrLate) })()
+	if err := session.Wait(ctx, held); err != nil && ctx.Err() != nil {
+		if s.ctx.Err() != nil && context.Cause(ctx) == ErrLate {
+			return nil // the lease has ended: go on with a new one
+		}
+		return fmt.Errorf("%w: %w", held, context.Cause(ctx))
+	} else if err != nil {
+		return err
+	}
+	return nil
+}

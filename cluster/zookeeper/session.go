@@ -1,0 +1,322 @@
+package zookeeper
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+	"github.com/solehold/solehold/cluster"
+)
+
+// session is one session of ZooKeeper.
+type session struct {
+	b      *Backend
+	conn   *zk.Conn
+	dialer *dialer
+	ttl    time.Duration
+	gone   chan cluster.Claim
+	over   chan struct{} // closed at the end
+	once   sync.Once
+
+	mu     sync.Mutex
+	claims map[string]cluster.Record // by nonce, those that were asked for
+}
+
+// TTL is what the server granted.
+func (s *session) TTL() time.Duration { return s.ttl }
+
+// Gone gives claims whose node was seen to change.
+func (s *session) Gone() <-chan cluster.Claim { return s.gone }
+
+// quit ends the session. The library waits up to a second for the answer.
+func (s *session) quit() {
+	s.once.Do(func() {
+		close(s.over)
+		s.b.keep(s, false)
+		s.dialer.end()
+		go s.conn.Close()
+	})
+}
+
+// run does something that the library bounds by no context. Nothing is queued while there is no connection: it would be
+// sent when nobody expects it any more.
+func (s *session) run(ctx context.Context, do func() error) error {
+	if err := s.connected(ctx); err != nil {
+		return err
+	}
+	done := make(chan error, 1)
+	go func() { done <- do() }()
+	select {
+	case err := <-done:
+		return s.plain(err)
+	case <-ctx.Done():
+		return fmt.Errorf("zookeeper: %w", context.Cause(ctx))
+	}
+}
+
+// connected waits for a connection. The library tells nobody but the one reader of its events, so it is looked for.
+func (s *session) connected(ctx context.Context) error {
+	tick := time.NewTicker(max(s.ttl/500, time.Millisecond))
+	defer tick.Stop()
+	for {
+		if _, ended := s.dialer.granted(); ended {
+			s.quit()
+			return cluster.ErrLeaseGone
+		}
+		if s.conn.State() == zk.StateHasSession {
+			return nil
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return fmt.Errorf("zookeeper: no connection: %w", context.Cause(ctx))
+		}
+	}
+}
+
+// plain makes the errors of the library those of the contract.
+func (s *session) plain(err error) error {
+	_, ended := s.dialer.granted()
+	var held *cluster.HeldError
+	switch {
+	case err == nil, errors.As(err, &held):
+		return err
+	case errors.Is(err, zk.ErrSessionExpired) || ended:
+		s.quit()
+		return cluster.ErrLeaseGone
+	}
+	return fmt.Errorf("zookeeper: %w", err)
+}
+
+// Renew is a request whose answer shows that the session was alive after it was sent.
+func (s *session) Renew(ctx context.Context) ([]string, error) {
+	s.dialer.renew()
+	return nil, s.run(ctx, func() error {
+		_, _, err := s.conn.Exists("/")
+		return err
+	})
+}
+
+// errAgain is a claim that somebody else's has crossed.
+var errAgain = errors.New("crossed by another claim")
+
+// Claim reads the claim and, when there is none, makes it in one transaction with what it leaves.
+func (s *session) Claim(ctx context.Context, r cluster.Request) (cluster.Grant, error) {
+	record := cluster.RecordOf(r)
+	s.mu.Lock()
+	s.claims[r.Nonce] = record
+	s.mu.Unlock()
+	grants := make(chan cluster.Grant, 1)
+	err := s.run(ctx, func() error {
+		for {
+			g, err := s.try(ctx, r, record.Text())
+			if errors.Is(err, errAgain) {
+				continue
+			}
+			grants <- g
+			return err
+		}
+	})
+	if errors.Is(err, cluster.ErrHeld) {
+		time.AfterFunc(s.ttl, func() { s.forget(r.Nonce) })
+	}
+	if err != nil {
+		return cluster.Grant{}, err
+	}
+	g := <-grants
+	s.watch(cluster.Claim{Name: r.Name, Nonce: r.Nonce, Token: g.Token})
+	return g, nil
+}
+
+func (s *session) try(ctx context.Context, r cluster.Request, text string) (cluster.Grant, error) {
+	if ctx.Err() != nil { // nobody awaits this claim any more
+		return cluster.Grant{}, context.Cause(ctx)
+	}
+	claim, last := s.b.node(r.Name, "claim"), s.b.node(r.Name, "last")
+	there, stat, err := s.conn.Get(claim)
+	switch {
+	case err == nil && string(there) == text && stat.EphemeralOwner == s.conn.SessionID():
+		return cluster.Grant{Token: uint64(stat.Czxid), Delay: r.Delay}, nil
+	case err == nil:
+		held := cluster.HeldBy(r.Name, claim, string(there), uint64(stat.Czxid))
+		held.Position = stat.Czxid
+		return cluster.Grant{}, held
+	case !errors.Is(err, zk.ErrNoNode):
+		return cluster.Grant{}, err
+	}
+	before, stat, err := s.conn.Get(last)
+	if errors.Is(err, zk.ErrNoNode) {
+		if err = s.parents(r.Name); err == nil {
+			err = errAgain
+		}
+	}
+	if err != nil {
+		return cluster.Grant{}, err
+	}
+	if ctx.Err() != nil {
+		return cluster.Grant{}, context.Cause(ctx)
+	}
+	answer, err := s.conn.Multi(
+		&zk.SetDataRequest{Path: last, Data: []byte(text), Version: stat.Version},
+		&zk.CreateRequest{Path: claim, Data: []byte(text), Acl: s.b.acl(), Flags: zk.FlagEphemeral},
+	)
+	switch {
+	case errors.Is(err, zk.ErrBadVersion) || errors.Is(err, zk.ErrNodeExists):
+		return cluster.Grant{}, errAgain
+	case err != nil:
+		return cluster.Grant{}, err
+	}
+	return cluster.GrantAfter(uint64(answer[0].Stat.Mzxid), string(before)), nil
+}
+
+// Verify asks the leader to bring this server up to date, and reads.
+func (s *session) Verify(ctx context.Context, claims []cluster.Claim) ([]string, error) {
+	found := make(chan []string, 1)
+	err := s.run(ctx, func() error {
+		if _, err := s.conn.Sync(s.b.c.Prefix); err != nil {
+			return err
+		}
+		var gone []string
+		for _, c := range claims {
+			there, stat, err := s.conn.Exists(s.b.node(c.Name, "claim"))
+			if err != nil {
+				return err
+			}
+			if !there || stat.Czxid != int64(c.Token) {
+				gone = append(gone, c.Name)
+			}
+		}
+		found <- gone
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return <-found, nil
+}
+
+// Release deletes the claim if the last claim of all was ours: that is what last says, at a version that nobody has changed.
+func (s *session) Release(ctx context.Context, c cluster.Claim, clean bool) error {
+	s.mu.Lock()
+	record, ok := s.claims[c.Nonce]
+	s.mu.Unlock()
+	if !ok {
+		return nil
+	}
+	err := s.run(ctx, func() error { return s.release(c, record, clean) })
+	if errors.Is(err, cluster.ErrLeaseGone) {
+		return nil // its claims are gone with it
+	}
+	return err
+}
+
+func (s *session) release(c cluster.Claim, record cluster.Record, clean bool) error {
+	claim, last := s.b.node(c.Name, "claim"), s.b.node(c.Name, "last")
+	if _, err := s.conn.Sync(last); err != nil {
+		return err
+	}
+	there, stat, err := s.conn.Get(last)
+	switch {
+	case errors.Is(err, zk.ErrNoNode):
+		return nil
+	case err != nil:
+		return err
+	case string(there) != record.Text() || c.Token != 0 && stat.Mzxid != int64(c.Token):
+		return nil
+	}
+	left := record
+	left.Ended = clean
+	_, err = s.conn.Multi(
+		&zk.SetDataRequest{Path: last, Data: []byte(left.Text()), Version: stat.Version},
+		&zk.DeleteRequest{Path: claim, Version: -1},
+	)
+	if errors.Is(err, zk.ErrBadVersion) || errors.Is(err, zk.ErrNoNode) {
+		return nil // it is another's, or gone
+	}
+	return err
+}
+
+// watch tells of a change of a claim.
+func (s *session) watch(c cluster.Claim) {
+	go func() {
+		there, stat, events, err := s.conn.ExistsW(s.b.node(c.Name, "claim"))
+		if err != nil {
+			return // what is not pushed is found by Verify
+		}
+		if there && stat.Czxid == int64(c.Token) {
+			select {
+			case e := <-events:
+				if e.Type != zk.EventNodeDeleted && e.Type != zk.EventNodeDataChanged {
+					return
+				}
+			case <-s.over:
+				return
+			}
+		}
+		time.AfterFunc(s.ttl, func() { s.forget(c.Nonce) })
+		select {
+		case s.gone <- c:
+		case <-s.over:
+		}
+	}()
+}
+
+// forget drops the record of a claim that is gone, when no repeated release can need it any more.
+func (s *session) forget(nonce string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.claims, nonce)
+}
+
+// Wait returns when the claim is deleted.
+func (s *session) Wait(ctx context.Context, held *cluster.HeldError) error {
+	watches := make(chan (<-chan zk.Event), 1)
+	err := s.run(ctx, func() error {
+		there, _, events, err := s.conn.ExistsW(s.b.node(held.Name, "claim"))
+		if !there {
+			events = nil
+		}
+		watches <- events
+		return err
+	})
+	if err != nil {
+		return s.pause(ctx, err)
+	}
+	events := <-watches
+	if events == nil {
+		return nil
+	}
+	select {
+	case <-events: // deleted, changed, or nothing is known
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// pause is for a server that does not answer: asking again has its own pace.
+func (s *session) pause(ctx context.Context, err error) error {
+	select {
+	case <-time.After(s.ttl / 20):
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("%w (%w)", context.Cause(ctx), err)
+	}
+}
+
+// Revoke closes the session, which ends its claims. Without an answer it runs out by itself.
+func (s *session) Revoke(ctx context.Context) error {
+	err := s.run(ctx, func() error {
+		s.dialer.end()
+		s.conn.Close()
+		return nil
+	})
+	s.quit()
+	if errors.Is(err, cluster.ErrLeaseGone) {
+		return nil
+	}
+	return err
+}
