@@ -54,7 +54,7 @@ directory do not double what they do: the second one leaves.`,
 	fl.BoolVar(&f.run.retry, "retry", false, "forget earlier failures and a give-up")
 	fl.BoolVar(&f.once, "once", false, "decide once and end, for cron and timers")
 	fl.StringVar(&f.unit, "unit", "", "start and stop this systemd unit; no command is given then")
-	fl.StringVar(&f.log, "log", "", "append the output of what is started to this file (default: it goes nowhere, but its end is kept for evidence)")
+	fl.StringVar(&f.log, "log", "", "append the output of what is started to this file (default: it goes nowhere)")
 	fl.Lookup("on-unhealthy").DefValue = "report"
 	return cmd
 }
@@ -72,6 +72,8 @@ func (a *app) watch(cmd *cobra.Command, f *watchFlags, args []string) error {
 		return usage(cmd, "no command given, and no --unit: solehold watch DIR --health-http URL -- COMMAND")
 	case f.unit != "" && len(args) > 1:
 		return usage(cmd, "a command and --unit: say one of them")
+	case f.run.grace < 0:
+		return usage(cmd, "--grace must not be negative")
 	case f.run.health.notify > 0 || f.run.startup.notify > 0:
 		return usage(cmd, "--health-notify is for run: nobody but the wrapper hears what a command says of itself")
 	}
