@@ -72,8 +72,6 @@ func (a *app) watch(cmd *cobra.Command, f *watchFlags, args []string) error {
 		return usage(cmd, "no command given, and no --unit: solehold watch DIR --health-http URL -- COMMAND")
 	case f.unit != "" && len(args) > 1:
 		return usage(cmd, "a command and --unit: say one of them")
-	case f.run.grace < 0:
-		return usage(cmd, "--grace must not be negative")
 	case f.run.health.notify > 0 || f.run.startup.notify > 0:
 		return usage(cmd, "--health-notify is for run: nobody but the wrapper hears what a command says of itself")
 	}
