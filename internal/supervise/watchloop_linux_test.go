@@ -1,10 +1,17 @@
 package supervise_test
 
 import (
+	"context"
+	"fmt"
 	"os"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/solehold/solehold"
+	"github.com/solehold/solehold/health"
+	"github.com/solehold/solehold/internal/supervise"
 )
 
 // crashing is a yard whose service ends as soon as it is started.
@@ -108,4 +115,53 @@ func TestWatchBacksOff(t *testing.T) {
 	must(t, os.Remove(y.dir+"/.solehold/watch.json")) // the twin: without the memory it is started
 	y.once(0, delay...)
 	y.started(2)
+}
+
+// overtaken is a watch that sees that nobody has the directory, and before it acts
+// somebody has.
+func overtaken(args []string) {
+	dir := args[0]
+	var lock *solehold.Lock
+	w := supervise.Watch{
+		Config: supervise.Config{
+			Dir: dir, Command: []string{"true"}, Say: func(f string, a ...any) { fmt.Printf(f+"\n", a...) },
+			Health: &supervise.Check{
+				Probe: func(r health.Runner) (health.Probe, error) {
+					return health.Exec([]string{"false"}, health.ExecOptions{Runner: r})
+				},
+				AnyAnswer: true,
+			},
+		},
+		Once: true, Launch: []string{"relaunch", dir, "--", "true"},
+		Look: func(ctx context.Context) solehold.Status {
+			var err error
+			if lock, err = solehold.Acquire(ctx, dir, nil); err != nil {
+				fmt.Println(err)
+			}
+			return solehold.Status{Dir: dir, State: solehold.Free}
+		},
+	}
+	end, err := w.Run(context.Background())
+	fmt.Printf("held %v, cause %v, %v\n", end.Held, end.Cause, err)
+	runtime.KeepAlive(lock)
+}
+
+// relaunch is how this binary calls the one under test: relaunch FLAG DIR -- COMMAND
+func relaunch(args []string) {
+	syscall.Exec(os.Getenv(toolVar), append([]string{"solehold", "run"}, args...), os.Environ())
+}
+
+// A start that comes second is no failure: the line says who has it.
+func TestWatchIsOvertaken(t *testing.T) {
+	t.Parallel()
+	y := newYard(t)
+	r := y.start(nil, self(t), "overtaken", y.dir)
+	r.exits(0)
+	said := r.out.all()
+	if !strings.Contains(said, " already has its owner: pid "+itoa(r.pid())) || !strings.Contains(said, ". Nothing to do.\nheld true, cause launch, <nil>\n") {
+		t.Errorf("said: %q", said)
+	}
+	if e := y.events("recovery"); len(e) != 0 {
+		t.Errorf("%+v", e)
+	}
 }
