@@ -14,6 +14,7 @@ import (
 
 	"github.com/solehold/solehold"
 	"github.com/solehold/solehold/health"
+	"github.com/solehold/solehold/internal/evidence"
 	"github.com/solehold/solehold/internal/journal"
 	"github.com/solehold/solehold/internal/policy"
 	"github.com/solehold/solehold/internal/procfs"
@@ -332,25 +333,48 @@ func (l *lookout) evidence(c policy.Command) {
 	f := l.force(c)
 	f.Waited = l.prober.silence()
 	l.later(func() func() {
-		if root, err := l.role.StateRoot(); err == nil {
-			defer root.Close()
-			f.State = root
-		}
-		said, ok := within(evidenceLimit, func() string {
-			done, err := SaveEvidence(l.ctx, f)
-			if err != nil {
-				return fmt.Sprintf("no evidence: %v", err)
-			}
-			return fmt.Sprintf("%s: evidence: %s: %s", l.w.Dir, done.Incident, done.Finding)
-		})
+		said, ok := within(evidenceLimit, func() string { return l.save(f) })
 		if !ok {
 			said = fmt.Sprintf("no evidence: its place did not answer within %s", evidenceLimit)
 		}
 		return func() {
-			l.w.Say("%s", said)
+			l.w.Say("%s: %s", l.w.Dir, said)
 			l.feed(policy.Input{Kind: policy.EvidenceDone, For: c.ID, Reason: c.Detail})
 		}
 	})
+}
+
+// save takes the evidence and tells of it.
+func (l *lookout) save(f Force) string {
+	if root, err := l.role.StateRoot(); err == nil {
+		defer root.Close()
+		f.State = root
+		if id := l.saved(root, f.Token); id != "" {
+			return "evidence was saved already: " + id
+		}
+	}
+	done, err := SaveEvidence(l.ctx, f)
+	if err != nil {
+		return "no evidence: " + err.Error()
+	}
+	return "evidence: " + done.Incident + ": " + done.Finding
+}
+
+// saved names the evidence of the same holder that an earlier watch has saved not
+// long ago. From cron each minute would have its own, and what the first has is
+// what is asked for. Before a stop it is always taken anew.
+func (l *lookout) saved(root *os.Root, token uint64) (id string) {
+	const long = time.Hour // as long as a watch that goes on waits
+	if !l.w.Once || l.w.Policy.OnUnhealthy != policy.UnhealthyReport || token == 0 {
+		return ""
+	}
+	all, _ := evidence.List(root)
+	for _, in := range all {
+		if age := time.Since(in.Time); in.Token == token && age >= 0 && age < long {
+			id = in.ID
+		}
+	}
+	return id
 }
 
 // stop stops the holder that was judged, however long that takes. One that has

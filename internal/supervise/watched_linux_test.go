@@ -66,11 +66,6 @@ func (y *yard) sick() {
 	must(y.t, os.Remove(y.path("well")))
 }
 
-func (y *yard) well() {
-	y.t.Helper()
-	must(y.t, os.WriteFile(y.path("well"), nil, 0o644))
-}
-
 // rounds waits for so many more questions to the service.
 func (y *yard) rounds(n int) {
 	y.t.Helper()

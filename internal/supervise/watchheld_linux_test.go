@@ -166,7 +166,22 @@ func TestWatchReportsOnce(t *testing.T) {
 	y.inOrder("acquired", "health", "incident")
 	loop.signal(syscall.SIGTERM)
 	loop.exits(0)
-	y.started(1)
+	// Nor does cron save the same again each minute.
+	once := y.watch("--once")
+	once.exits(1)
+	if said := once.errs.all(); !strings.Contains(said, ": evidence was saved already: ") || len(y.events("incident")) != 1 {
+		t.Errorf("said: %q", said)
+	}
+	// The twin: of another holder it is new.
+	r.signal(syscall.SIGTERM)
+	r.exits(0)
+	r = y.serve()
+	y.sick()
+	y.watch("--once").exits(1)
+	if n := len(y.events("incident")); n != 2 {
+		t.Errorf("%d incidents", n)
+	}
+	y.started(2)
 	y.rest(r.pid())
 }
 
