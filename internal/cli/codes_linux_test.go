@@ -135,7 +135,7 @@ func TestExitCodes(t *testing.T) {
 	testneed.Root(t)
 	t.Parallel()
 	for verb, ends := range map[string]map[int]reached{
-		"run": runEnds(), "status": statusEnds(), "history": historyEnds(), "release": releaseEnds(), "doctor": doctorEnds(),
+		"run": runEnds(), "status": statusEnds(), "history": historyEnds(), "release": releaseEnds(), "doctor": doctorEnds(), "watch": watchEnds(),
 		"incident list": listEnds(), "incident show": showEnds(), "incident pack": packEnds(),
 	} {
 		for _, code := range promised(t, verb) {

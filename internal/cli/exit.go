@@ -59,6 +59,7 @@ func watchCodes() []exitCode {
 		{exitUsage, "the command line is wrong, or there is no such command"},
 		{exitGaveUp, "gave up: it does not stay up"},
 		{exitCreate, "something cannot be opened or made: missing, full, read-only"},
+		{exitLockIO, "the file system refused the lock, or did not answer"},
 		{exitPermission, "not permitted"},
 		{exitRefused, "refused: it would not be safe"},
 	}

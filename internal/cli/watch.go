@@ -54,7 +54,7 @@ directory do not double what they do: the second one leaves.`,
 	fl.BoolVar(&f.run.retry, "retry", false, "forget earlier failures and a give-up")
 	fl.BoolVar(&f.once, "once", false, "decide once and end, for cron and timers")
 	fl.StringVar(&f.unit, "unit", "", "start and stop this systemd unit; no command is given then")
-	fl.StringVar(&f.log, "log", "", "append the output of what is started to this file (default: it goes nowhere, but its end is kept for evidence)")
+	fl.StringVar(&f.log, "log", "", "append the output of what is started to this file (default: it goes nowhere)")
 	fl.Lookup("on-unhealthy").DefValue = "report"
 	return cmd
 }

@@ -103,7 +103,7 @@ func (m *Machine) succeed(v Verdict) {
 	if v == Slow && !m.saidSlow {
 		m.emit(Command{Op: Say, Cause: BecauseSlow})
 	}
-	m.saidSlow, m.saidBlind, m.said, m.blind = v == Slow, false, false, 0
+	m.saidSlow, m.saidBlind, m.said, m.warned, m.blind = v == Slow, false, false, false, 0
 	if m.marked {
 		m.emit(Command{Op: MarkHealthy})
 	}

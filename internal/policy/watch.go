@@ -6,6 +6,7 @@ type view struct {
 	held   bool   // whether the last state that was free or held was held
 	holder uint64 // who held it then
 	said   bool   // that a start is withheld
+	warned bool   // that the lock leaves open what to do
 }
 
 // look takes a look at the lock. It decides nothing: the verdict of the round does.
@@ -19,12 +20,12 @@ func (m *Machine) look(in Input) {
 	}
 	switch in.Lock {
 	case LockFree:
-		m.held = false
+		m.held, m.warned = false, false
 	case LockHeld:
 		if m.applies(newHolder, !m.held || in.Holder != m.holder) {
 			m.meet()
 		}
-		m.held, m.holder = true, in.Holder
+		m.held, m.holder, m.warned = true, in.Holder, false
 	}
 }
 
@@ -45,8 +46,17 @@ func (m *Machine) decide() {
 	case m.lock == LockHeld:
 		m.sicken()
 	default:
+		m.warn()
 		m.doubt()
 	}
+}
+
+// warn says once that what fails can neither be started nor stopped. A watch that decides once ends with that.
+func (m *Machine) warn() {
+	if !m.warned && !m.cfg.Once {
+		m.emit(Command{Op: Say, Cause: BecauseUnknown})
+	}
+	m.warned = true
 }
 
 // recover starts what is down and free, if it may. The next start must wait for the backoff drawn now.

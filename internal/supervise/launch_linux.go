@@ -73,12 +73,12 @@ func (w Watch) start() (cmd *exec.Cmd, said *os.File, err error) {
 	cmd = exec.Command(self, args...)
 	cmd.ExtraFiles = []*os.File{tell}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	if w.LogFile != "" {
-		f, err := os.OpenFile(w.LogFile, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o640)
-		if err != nil {
-			said.Close()
-			return nil, nil, err
-		}
+	f, err := w.openLog()
+	if err != nil {
+		said.Close()
+		return nil, nil, err
+	}
+	if f != nil {
 		defer f.Close()
 		cmd.Stdout, cmd.Stderr = f, f
 	}
@@ -87,6 +87,15 @@ func (w Watch) start() (cmd *exec.Cmd, said *os.File, err error) {
 		return nil, nil, err
 	}
 	return cmd, said, nil
+}
+
+// openLog opens the file for the output; nil where none is wanted. A fifo would
+// wait for its reader.
+func (w Watch) openLog() (*os.File, error) {
+	if w.LogFile == "" {
+		return nil, nil
+	}
+	return os.OpenFile(w.LogFile, os.O_WRONLY|os.O_CREATE|os.O_APPEND|syscall.O_NONBLOCK, 0o640)
 }
 
 // systemctl asks the service manager.

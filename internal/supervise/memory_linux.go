@@ -77,6 +77,25 @@ func (m *memory) loadFrom(name string) policy.Memory {
 	return w.Memory // how long the machine was down says nothing about the service
 }
 
+// givenUp reports whether a run or a watch has given up and nobody took it back.
+func (m *memory) givenUp() bool {
+	return m.loadFrom(watchName).GivenUp || m.loadFrom(failuresName).GivenUp
+}
+
+// forgive takes back what runs and watches remember: a person asks for it.
+func (m *memory) forgive() {
+	if m == nil {
+		return
+	}
+	for _, name := range []string{watchName, failuresName} {
+		if m.loadFrom(name) == (policy.Memory{}) {
+			continue // and nothing need be written
+		}
+		page, err := journal.Page(written{Boot: m.boot, At: sinceBoot()})
+		m.write(name, page, err)
+	}
+}
+
 func (m *memory) read(name string) []byte {
 	f, err := m.state.OpenRead(name)
 	if err != nil {

@@ -19,6 +19,9 @@ type Force struct {
 	Options solehold.Options
 	// Grace is the time between SIGTERM and SIGKILL; DefaultForceGrace by default.
 	Grace time.Duration
+	// Token is that of the holder who is meant: another one by now is left alone.
+	// 0 is for whoever holds it.
+	Token uint64
 	// Because says who wants it and why.
 	Because string
 	// Waited is how long the holder did not follow a request.

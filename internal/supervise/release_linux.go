@@ -92,6 +92,10 @@ func (r *forcing) round(ctx context.Context, pids []int) error {
 			return err
 		}
 	}
+	// Now that their descriptors are open, whose they are cannot change.
+	if err := sameHolder(ctx, r.f); err != nil {
+		return err
+	}
 	t.addBelow()
 	r.tell(t)
 	err := t.stop(ctx, stopping{signal: syscall.SIGTERM, grace: r.f.Grace})
@@ -100,6 +104,22 @@ func (r *forcing) round(ctx context.Context, pids []int) error {
 		return &StillHeldError{Dir: r.f.Dir, Why: err.Error()}
 	case errors.Is(err, fs.ErrPermission):
 		return &solehold.OpError{Op: "stop its owner", Path: r.f.Dir, Reason: solehold.NotPermitted, Err: err}
+	}
+	return err
+}
+
+// errOtherHolder says that the holder who was meant has gone.
+var errOtherHolder = errors.New("it has another holder by now, who is left alone")
+
+// sameHolder is errOtherHolder where the directory has another holder than the
+// one who is meant.
+func sameHolder(ctx context.Context, f Force) error {
+	if f.Token == 0 {
+		return nil
+	}
+	s, err := solehold.Inspect(ctx, f.Dir, &f.Options)
+	if err == nil && s.Token != f.Token {
+		err = fmt.Errorf("%s: %w", f.Dir, errOtherHolder)
 	}
 	return err
 }

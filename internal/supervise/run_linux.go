@@ -127,10 +127,23 @@ func (r *runner) prepare() error {
 	}
 	if r.c.Retry || r.tty != nil {
 		r.feed(policy.Input{Kind: policy.Reset}) // a person asks for it
+		r.forgive()
 	}
 	r.watchFile()
 	r.feed(policy.Input{Kind: policy.Begin})
 	return r.failed
+}
+
+// forgive takes back a give-up of a watch, too.
+func (r *runner) forgive() {
+	m := r.memory
+	if m == nil {
+		if m = openMemory(r.lock.Dir(), r.c.Options.StateDir, r.c.Say); m == nil {
+			return
+		}
+		defer m.close()
+	}
+	m.forgive()
 }
 
 func (r *runner) log(e solehold.Event) {
