@@ -407,7 +407,15 @@ func (l *lookout) stopOnce(f Force) error {
 	if err := l.inUnit(f); err != nil {
 		return err
 	}
-	return systemctl(l.ctx, unitLimit+l.w.Grace, "stop", l.w.Unit)
+	if err := systemctl(l.ctx, unitLimit+l.w.Grace, "stop", l.w.Unit); err != nil {
+		return err
+	}
+	// A holder that cannot be seen from here need not have been the unit's.
+	s, err := solehold.Inspect(l.ctx, f.Dir, &f.Options)
+	if err == nil && s.State == solehold.Held && s.Token == f.Token {
+		err = &StillHeldError{Dir: f.Dir, Why: "stopping " + l.w.Unit + " did not end who holds it"}
+	}
+	return err
 }
 
 // inUnit refuses to stop a unit for what another one holds.
