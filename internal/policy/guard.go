@@ -34,6 +34,7 @@ const (
 	remembers            // a give-up outlives the process
 	serveBackoff         // so does a backoff, and a watch has one
 	backoffCap           // which has a longest delay
+	takenIsWell          // a launch that finds an owner is no failure
 	rewake               // an early tick does not lose the timer
 	guards               // how many there are
 )
@@ -46,5 +47,5 @@ func (g guard) String() string {
 	return word(g, "none", "finality", "monotone", "ownAnswer", "ownEvidence", "ownExit", "inTime", "wholeTree", "stopWins",
 		"threshold", "minFailing", "unknownNeutral", "unknownBreaks", "gapVoids", "gapRounds", "lateRound", "startupFirst",
 		"pause", "evidenceFirst", "oneEvidence", "lookAgain", "reportOnly", "lockFree", "freshLock", "newHolder", "limit",
-		"remembers", "serveBackoff", "backoffCap", "rewake")
+		"remembers", "serveBackoff", "backoffCap", "takenIsWell", "rewake")
 }

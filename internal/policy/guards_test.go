@@ -46,6 +46,7 @@ func faults() []planted {
 		{"remembers", "watchgivenup", "watch", "a start after a give-up"},
 		{"serveBackoff", "policy", "watch down", "a start within the backoff"},
 		{"backoffCap", "crashloop", "", ""},
+		{"takenIsWell", "watchtaken", "", ""},
 		{"rewake", "ready", "run", "no timer and no answer is owed"},
 	}
 }

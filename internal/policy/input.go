@@ -111,6 +111,9 @@ type Input struct {
 	Exit Exit
 	// TreeDead says that no process of the tree is left. Nothing is started before. For [Exited].
 	TreeDead bool
+	// Taken says that a launch of a watch found the lock held by somebody else: the service is up, and nothing has failed.
+	// For [Exited].
+	Taken bool
 	// Reason is passed on in the Detail of the commands that follow.
 	Reason string
 	// Rand is uniform in [0,1). It comes from outside so that a run can be replayed. For [Exited] and [ProbeResult].

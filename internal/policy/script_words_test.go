@@ -21,6 +21,8 @@ func qualify(in *policy.Input, word string) error {
 		in.For, err = strconv.ParseUint(word[1:], 10, 64)
 	case word == "leader":
 		in.TreeDead = false
+	case word == "taken":
+		in.Taken = true
 	case word == "given-up":
 		in.GivenUp = true
 	case key == "holder":

@@ -88,6 +88,9 @@ func (m *Machine) recover() {
 func (m *Machine) holderGone(whole bool) {
 	switch {
 	case m.state == Starting:
+		if m.applies(takenIsWell, m.in.Taken) {
+			m.failures = max(0, m.failures-1)
+		}
 		m.state, m.id, m.due = Probing, 0, m.now+m.cfg.Health.Period
 		m.emit(Command{Op: Say, Cause: BecauseLaunch})
 		m.once(BecauseLaunch)

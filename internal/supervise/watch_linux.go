@@ -310,7 +310,7 @@ func (l *lookout) launched(c policy.Command, r launched) {
 	case !r.held:
 		l.log(solehold.Event{Kind: journal.Health, Detail: "it could not be started: " + r.err.Error()})
 	}
-	l.feed(policy.Input{Kind: policy.Exited, For: c.ID, TreeDead: true, Reason: r.err.Error()})
+	l.feed(policy.Input{Kind: policy.Exited, For: c.ID, TreeDead: true, Taken: r.held, Reason: r.err.Error()})
 }
 
 func (w Watch) name() string {
