@@ -167,6 +167,9 @@ func (r *runner) loop() {
 		case in := <-r.answers:
 			r.feed(in)
 			r.pulse()
+			if r.c.Health != nil && r.c.Health.Schedule.Period >= slimProbing {
+				go dropCode(r.tree.proc)
+			}
 		case c := <-r.changed:
 			r.reload(c)
 		case s := <-r.saved:

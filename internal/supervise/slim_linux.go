@@ -18,8 +18,15 @@ const (
 	slimAgain = 2 * time.Minute
 )
 
+// slimProbing is the shortest period of a probe after each of which code is
+// dropped.
+const slimProbing = 5 * time.Second
+
 // keepSlim gives memory back for as long as the loop runs.
 func (r *runner) keepSlim() {
+	// Go lets a heap grow to 4 MB before it looks for garbage, times this percentage.
+	// A wrapper has some hundred kilobytes, and makes few more.
+	debug.SetGCPercent(20)
 	next := time.NewTimer(slimAfter)
 	defer next.Stop()
 	for {
@@ -39,6 +46,12 @@ func (r *runner) keepSlim() {
 // back from the page cache.
 func slim(proc procfs.FS) {
 	debug.FreeOSMemory()
+	dropCode(proc)
+}
+
+// dropCode drops pages of code. A probe brings some two megabytes back, for a few
+// milliseconds of every ten seconds.
+func dropCode(proc procfs.FS) {
 	exe, err := proc.Exe(0)
 	if err != nil {
 		return
