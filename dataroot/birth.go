@@ -16,6 +16,10 @@ const bornName = ".born-"
 // make makes the root, unless the disk that it was born on is missing.
 func (p opening) make() error {
 	if _, err := os.Lstat(p.path); err == nil {
+		if _, err := os.Lstat(filepath.Join(p.path, metaName)); errors.Is(err, fs.ErrNotExist) {
+			_, err := p.elsewhere(deviceOf(p.path)) // it may be the place where that disk is to be mounted
+			return err
+		}
 		return nil
 	}
 	if p.o.MustExist {

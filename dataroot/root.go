@@ -204,23 +204,36 @@ func at(instance string) string {
 // pin refuses a root that was born on another disk, and writes down where one that
 // stays is born.
 func (p opening) pin(here Device) error {
-	if p.o.NoPin || p.o.Ephemeral {
-		return nil
-	}
-	notes := pins{p.o.Pins}
-	if p.o.Pins == "" {
-		notes.dir = PinsDir()
-	}
-	was, err := notes.read(p.path)
-	switch {
-	case p.o.Adopt || errors.Is(err, fs.ErrNotExist):
-		return notes.put(p.path, here)
-	case err != nil:
+	known, err := p.elsewhere(here)
+	if err != nil || known || p.o.NoPin || p.o.Ephemeral {
 		return err
-	case !was.same(here):
-		return &PinnedError{Path: p.path, Born: was, Here: here}
 	}
-	return nil
+	return p.pins().put(p.path, here)
+}
+
+// elsewhere refuses a disk other than the one that is noted; known says that this
+// one is.
+func (p opening) elsewhere(here Device) (known bool, err error) {
+	if p.o.NoPin || p.o.Ephemeral || p.o.Adopt {
+		return false, nil
+	}
+	was, err := p.pins().read(p.path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return false, nil
+	case err != nil:
+		return false, err
+	case !was.same(here):
+		return false, &PinnedError{Path: p.path, Born: was, Here: here}
+	}
+	return true, nil
+}
+
+func (p opening) pins() pins {
+	if p.o.Pins != "" {
+		return pins{p.o.Pins}
+	}
+	return pins{PinsDir()}
 }
 
 // Dir is the root's path, for programs that need one.
