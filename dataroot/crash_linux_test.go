@@ -19,6 +19,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// deaths scales with SOLEHOLD_SOAK as rounds does, but processes take their time.
+func deaths() int {
+	if all := rounds(10_000); all > 100 {
+		return all
+	}
+	return 20
+}
+
 // dice are repeatable: the seed is in the log.
 func dice(t *testing.T) *rand.Rand {
 	seed := rand.Uint64()
@@ -33,7 +41,7 @@ func TestKilledOwnersAndCollectors(t *testing.T) {
 	t.Parallel()
 	base, pins := at(t)
 	bystander := open(t, base, "live", &dataroot.Options{Ephemeral: true, Pins: pins})
-	random, all := dice(t), rounds(10_000)
+	random, all := dice(t), deaths()
 	for i := range all {
 		owner, steps := actor(t, "churn", nil, base, pins, fmt.Sprintf("e%d-", i%5))
 		collector, sweeps := actor(t, "collect", nil, base, pins, "")
@@ -78,7 +86,7 @@ func TestKilledWriter(t *testing.T) {
 	base, pins := at(t)
 	random, last := dice(t), 0
 	file := filepath.Join(base, "kb", "a", "b", "x")
-	remains, all := 0, rounds(10_000)
+	remains, all := 0, deaths()
 	for range all {
 		cmd, out := actor(t, "write", nil, base, pins, fmt.Sprint(last+1))
 		for range 1 + random.IntN(10) {

@@ -1,6 +1,7 @@
 package dataroot_test
 
 import (
+	"bytes"
 	"errors"
 	"io/fs"
 	"os"
@@ -14,20 +15,29 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mountsVar set, the tests of this file run, in a mount namespace of their own.
+// mountsVar set, this process has a mount namespace of its own.
 const mountsVar = "DATAROOT_TEST_MOUNTS"
 
-// Real disks come and go: the tests below, where nobody else sees the mounts.
-func TestInOwnMounts(t *testing.T) {
+// Real disks come and go, where nobody else sees the mounts.
+func TestMounts(t *testing.T) {
 	testneed.Root(t)
-	t.Parallel()
-	self, err := os.Executable()
-	must(t, err)
-	cmd := exec.Command(self, "-test.run=^TestMount", "-test.v")
-	cmd.Env = append(os.Environ(), mountsVar+"=1")
-	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Errorf("%v\n%s", err, out)
+	if os.Getenv(mountsVar) == "" {
+		t.Parallel()
+		self, err := os.Executable()
+		must(t, err)
+		cmd := exec.Command(self, "-test.run=^TestMounts$", "-test.v")
+		cmd.Env = append(os.Environ(), mountsVar+"=1")
+		cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
+		out, err := cmd.CombinedOutput()
+		if err != nil || bytes.Count(out, []byte("    --- PASS")) != 6 {
+			t.Errorf("%v\n%s", err, out)
+		}
+		return
+	}
+	for name, test := range map[string]func(t *testing.T, base, pins string){
+		"base": mountBase, "root": mountRoot, "moved": mountMoved, "read-only": mountReadOnly, "full": mountFull, "below": mountBelow,
+	} {
+		t.Run(name, func(t *testing.T) { test(t, filepath.Join(t.TempDir(), "disk"), t.TempDir()) })
 	}
 }
 
@@ -36,14 +46,6 @@ func disk(t *testing.T, name, at string, flags uintptr) {
 	t.Helper()
 	must(t, os.MkdirAll(at, 0o755), unix.Mount(name, at, "tmpfs", flags, "size=4m,mode=755"))
 	t.Cleanup(func() { unix.Unmount(at, unix.MNT_DETACH) })
-}
-
-func mounted(t *testing.T) (base, pins string) {
-	t.Helper()
-	if os.Getenv(mountsVar) == "" {
-		t.SkipNow() //archtest:allow skip run by TestInOwnMounts
-	}
-	return filepath.Join(t.TempDir(), "disk"), t.TempDir()
 }
 
 func refusedAs(t *testing.T, base string, o *dataroot.Options) *dataroot.PinnedError {
@@ -61,8 +63,7 @@ func refusedAs(t *testing.T, base string, o *dataroot.Options) *dataroot.PinnedE
 // The base's disk is not mounted, or another one is: the root is not born again, and
 // nothing is made. The twins: without the note it is, and what is made to be
 // removed needs no disk of its own.
-func TestMountBase(t *testing.T) {
-	base, pins := mounted(t)
+func mountBase(t *testing.T, base, pins string) {
 	disk(t, "disk-a", base, 0)
 	o := &dataroot.Options{Pins: pins}
 	open(t, base, "kb", o).Close()
@@ -88,8 +89,7 @@ func TestMountBase(t *testing.T) {
 }
 
 // The disk is mounted on the root itself: without it an empty folder is left.
-func TestMountOnRoot(t *testing.T) {
-	base, pins := mounted(t)
+func mountRoot(t *testing.T, base, pins string) {
 	must(t, os.Mkdir(base, 0o755))
 	o := &dataroot.Options{Pins: pins}
 	dir := filepath.Join(base, "kb")
@@ -103,8 +103,7 @@ func TestMountOnRoot(t *testing.T) {
 }
 
 // A root that was copied to another disk is refused there until that is wanted.
-func TestMountMoved(t *testing.T) {
-	base, pins := mounted(t)
+func mountMoved(t *testing.T, base, pins string) {
 	disk(t, "disk-a", base, 0)
 	o := &dataroot.Options{Pins: pins}
 	r := open(t, base, "kb", o)
@@ -128,8 +127,7 @@ func TestMountMoved(t *testing.T) {
 }
 
 // Nothing is made on a read-only disk, and the error is named.
-func TestMountReadOnly(t *testing.T) {
-	base, pins := mounted(t)
+func mountReadOnly(t *testing.T, base, pins string) {
 	disk(t, "disk-a", base, unix.MS_RDONLY)
 	if _, err := dataroot.Open(t.Context(), base, "kb", &dataroot.Options{Pins: pins}); !errors.Is(err, unix.EROFS) {
 		t.Errorf("%v", err)
@@ -140,8 +138,7 @@ func TestMountReadOnly(t *testing.T) {
 }
 
 // A full disk: the old content stays, and no half of the new one.
-func TestMountFull(t *testing.T) {
-	base, pins := mounted(t)
+func mountFull(t *testing.T, base, pins string) {
 	disk(t, "disk-a", base, 0)
 	r := open(t, base, "kb", &dataroot.Options{Pins: pins})
 	must(t, r.WriteFile("x", []byte("old")))
@@ -158,8 +155,7 @@ func TestMountFull(t *testing.T) {
 }
 
 // A folder of a root may lie on another disk, where files are whole as well.
-func TestMountBelowRoot(t *testing.T) {
-	base, pins := mounted(t)
+func mountBelow(t *testing.T, base, pins string) {
 	must(t, os.Mkdir(base, 0o755))
 	r := open(t, base, "kb", &dataroot.Options{Pins: pins})
 	disk(t, "disk-a", filepath.Join(r.Dir(), "big"), 0)
