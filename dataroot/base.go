@@ -1,6 +1,8 @@
 package dataroot
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -120,4 +122,20 @@ func instanceOf(cgroups string) string {
 		}
 	}
 	return ""
+}
+
+// HostInstance is an instance for this host, for roots on a disk that several hosts
+// see: short, the same after a reboot or a rename of the host, and nobody reads the
+// machine's id from it.
+func HostInstance() (string, error) {
+	id, err := os.ReadFile("/etc/machine-id")
+	if err != nil {
+		return "", err
+	}
+	text := strings.TrimSpace(string(id))
+	if len(text) < 32 {
+		return "", fmt.Errorf("/etc/machine-id: %q is no id of a machine", text)
+	}
+	sum := sha256.Sum256([]byte("solehold data root " + text))
+	return "h" + hex.EncodeToString(sum[:6]), nil
 }

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/solehold/solehold"
 )
@@ -57,6 +56,10 @@ func List(base string) ([]Listed, error) {
 // held, so the owner is gone and nobody comes in meanwhile, and in one step. With
 // dry nothing is removed. It returns every root it looked at.
 func GC(ctx context.Context, base string, dry bool, o *solehold.Options) ([]Listed, error) {
+	base, err := checkBase(base)
+	if err != nil {
+		return nil, err
+	}
 	all, err := List(base)
 	if err != nil {
 		return nil, err
@@ -72,7 +75,7 @@ func GC(ctx context.Context, base string, dry bool, o *solehold.Options) ([]List
 	if dry {
 		return all, ctx.Err()
 	}
-	return all, errors.Join(ctx.Err(), sweep(dir))
+	return all, errors.Join(ctx.Err(), sweep(ctx, dir, o))
 }
 
 func (l *Listed) collect(ctx context.Context, base *os.Root, dry bool, o *solehold.Options) {
@@ -130,15 +133,4 @@ func (l *Listed) remove(lock *solehold.Lock, base *os.Root) (kept string) {
 	}
 	lock.Release() // its record went with the root
 	return ""
-}
-
-// sweep removes what is out of the base, also of a GC that was killed.
-func sweep(base *os.Root) error {
-	entries, err := fs.ReadDir(base.FS(), ".")
-	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), goneName) {
-			err = errors.Join(err, base.RemoveAll(e.Name()))
-		}
-	}
-	return err
 }

@@ -4,9 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 )
@@ -20,10 +18,16 @@ type PinnedError struct {
 	Born Device
 	// Here is the disk that the path leads to.
 	Here Device
+	// Root says that the root is there, and itself says where it was born: it was
+	// moved or copied.
+	Root bool
 }
 
 // Error names both disks.
 func (e *PinnedError) Error() string {
+	if e.Root {
+		return fmt.Sprintf("%s: this root was born on %s, and lies on %s now; was it moved or copied on purpose?", e.Path, e.Born, e.Here)
+	}
 	return fmt.Sprintf("%s: this root was born on %s, and its path leads to %s now; is the disk mounted?", e.Path, e.Born, e.Here)
 }
 
@@ -53,23 +57,17 @@ func (p pins) file(path string) string {
 	return filepath.Join(p.dir, hex.EncodeToString(sum[:12])+".json")
 }
 
-// check refuses a birth on another disk than the one before.
-func (p pins) check(path string, here Device) error {
+// read returns the disk that a root was born on before.
+func (p pins) read(path string) (Device, error) {
 	text, err := os.ReadFile(p.file(path))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
 	if err != nil {
-		return err
+		return Device{}, err
 	}
 	var was pin
 	if err := json.Unmarshal(text, &was); err != nil || was.Path != path {
-		return fmt.Errorf("%s: not readable as the note on which disk %s was born; remove it if that root is to be made anew", p.file(path), path)
+		return Device{}, fmt.Errorf("%s: not readable as the note on which disk %s was born; remove it if that root is to be made anew", p.file(path), path)
 	}
-	if !was.Device.same(here) {
-		return &PinnedError{Path: path, Born: was.Device, Here: here}
-	}
-	return nil
+	return was.Device, nil
 }
 
 // put writes a birth down.
@@ -86,6 +84,6 @@ func (p pins) put(path string, here Device) error {
 	if err != nil {
 		return err
 	}
-	s := Space{root}
-	return s.WriteFile(filepath.Base(p.file(path)), append(text, '\n'))
+	s := Space{root: root}
+	return s.replace(filepath.Base(p.file(path)), append(text, '\n'))
 }

@@ -2,13 +2,11 @@ package dataroot
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/solehold/solehold"
 )
@@ -27,7 +25,14 @@ type Options struct {
 	// Pins is where it is written down on which disk each root was born; by
 	// default PinsDir.
 	Pins string
-	// Lock changes how the root is locked.
+	// NoPin does not write it down, for a user that has no place for such notes:
+	// then the root is made anew where its disk is not mounted.
+	NoPin bool
+	// Adopt takes the disk that the root lies on now for its own: it was moved on
+	// purpose.
+	Adopt bool
+	// Lock changes how the root is locked. OnWarning is told of a *PlaceError too,
+	// and Strict refuses one.
 	Lock solehold.Options
 }
 
@@ -58,7 +63,8 @@ const movedRounds = 8
 
 // Open opens the root of a service below base and locks it; a missing one is made,
 // with mode 0700. The error is a *solehold.HeldError while another one has it,
-// a *NameError, a *BaseError, a *PinnedError, or of the file system.
+// a *NameError, a *BaseError, a *PlaceError, a *PinnedError, or of the file system.
+// An ephemeral root that is opened without Ephemeral stays from then on.
 func Open(ctx context.Context, base, name string, o *Options) (*Root, error) {
 	if o == nil {
 		o = &Options{}
@@ -71,6 +77,9 @@ func Open(ctx context.Context, base, name string, o *Options) (*Root, error) {
 		return nil, err
 	}
 	p := opening{o: *o, base: base, path: filepath.Join(base, dir), meta: Meta{Format: 1, Name: name, Instance: o.Instance, Ephemeral: o.Ephemeral}}
+	if err := p.odd(ctx); err != nil {
+		return nil, err
+	}
 	for range movedRounds {
 		r, err := p.try(ctx)
 		if !errors.Is(err, errMoved) {
@@ -78,26 +87,6 @@ func Open(ctx context.Context, base, name string, o *Options) (*Root, error) {
 		}
 	}
 	return nil, fmt.Errorf("%s: it is removed as often as it is made", p.path)
-}
-
-// checkBase makes a base absolute and refuses one that strangers may write to.
-func checkBase(base string) (string, error) {
-	abs, err := filepath.Abs(base)
-	if err != nil || base == "" {
-		return "", &BaseError{base, "its path is empty or cannot be told"}
-	}
-	st, err := os.Stat(abs)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return "", &BaseError{abs, "it does not exist; is the disk mounted?"}
-	case err != nil:
-		return "", err
-	case !st.IsDir():
-		return "", &BaseError{abs, "it is not a directory"}
-	case open(st):
-		return "", &BaseError{abs, "every user may write to it, and things in it are cleaned away by others"}
-	}
-	return filepath.EvalSymlinks(abs)
 }
 
 // opening is one attempt to open a root.
@@ -110,10 +99,10 @@ type opening struct {
 var errMoved = errors.New("the root was removed while it was opened")
 
 func (p opening) try(ctx context.Context) (*Root, error) {
-	born, err := p.make()
-	if err != nil {
+	if err := p.make(); err != nil {
 		return nil, err
 	}
+	crashed := p.crashed(ctx)
 	lock, err := solehold.Acquire(ctx, p.path, &p.o.Lock)
 	if errors.Is(err, fs.ErrNotExist) && !p.o.MustExist {
 		return nil, errMoved
@@ -121,43 +110,34 @@ func (p opening) try(ctx context.Context) (*Root, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := p.locked(lock, born)
+	r, err := p.locked(lock)
 	if err != nil {
 		return nil, errors.Join(err, lock.Abandon())
+	}
+	if crashed {
+		r.tidy()
 	}
 	return r, nil
 }
 
-// make makes the directory, unless the disk that it was born on is missing.
-func (p opening) make() (born bool, err error) {
-	if _, err := os.Lstat(p.path); err == nil {
-		return false, nil
-	}
-	if p.o.MustExist {
-		return false, &fs.PathError{Op: "open", Path: p.path, Err: fs.ErrNotExist}
-	}
-	if err := p.pins().check(p.path, deviceOf(p.base)); err != nil {
-		return false, err
-	}
-	err = os.Mkdir(p.path, 0o700)
-	if errors.Is(err, fs.ErrExist) {
-		return false, nil
-	}
-	return err == nil, err
+// crashed reports whether the owner before may have died while it wrote.
+func (p opening) crashed(ctx context.Context) bool {
+	s, err := solehold.Inspect(ctx, p.path, &p.o.Lock)
+	return err != nil || s.Record.Class != "none" && s.Record.Class != "released"
 }
 
 // locked reads or writes the description of a root that is ours now.
-func (p opening) locked(lock *solehold.Lock, born bool) (*Root, error) {
+func (p opening) locked(lock *solehold.Lock) (*Root, error) {
 	root, err := os.OpenRoot(lock.Dir())
 	if err != nil {
 		return nil, err
 	}
-	r := &Root{Space: &Space{root}, lock: lock, quota: p.o.Quota}
+	r := &Root{Space: &Space{root, lock.Context()}, lock: lock, quota: p.o.Quota}
 	if !sameDir(root, p.path) {
 		root.Close()
 		return nil, errMoved
 	}
-	if r.meta, err = p.describe(root, born); err != nil {
+	if r.meta, err = p.describe(root); err != nil {
 		root.Close()
 		return nil, err
 	}
@@ -170,46 +150,44 @@ func sameDir(root *os.Root, path string) bool {
 	return inErr == nil && atErr == nil && os.SameFile(in, at)
 }
 
-func (p opening) describe(root *os.Root, born bool) (Meta, error) {
+func (p opening) describe(root *os.Root) (Meta, error) {
 	here := deviceOf(p.path)
 	m, err := readMeta(root)
 	switch {
-	case err == nil && (m.Name != p.meta.Name || m.Instance != p.meta.Instance):
+	case errors.Is(err, fs.ErrNotExist):
+		if !unused(root) {
+			return m, fmt.Errorf("%s: %w", p.path, ErrStranger)
+		}
+		m = p.newMeta(here)
+	case err != nil:
+		return m, err
+	case m.Name != p.meta.Name || m.Instance != p.meta.Instance:
 		return m, fmt.Errorf("%s: it is the root of %s%s", p.path, m.Name, at(m.Instance))
-	case err == nil && !m.Device.same(here):
-		return m, &PinnedError{Path: p.path, Born: m.Device, Here: here}
-	case err == nil:
-		return m, nil
-	case !errors.Is(err, fs.ErrNotExist):
+	case !m.Device.same(here) && !p.o.Adopt:
+		return m, &PinnedError{Path: p.path, Born: m.Device, Here: here, Root: true}
+	case m.Device.same(here) && (!m.Ephemeral || p.o.Ephemeral):
+		return m, p.pinned(m)
+	default:
+		m.Ephemeral = m.Ephemeral && p.o.Ephemeral // who does not say so wants it to stay
+		m.Device = here
+	}
+	if err := p.pinned(m); err != nil {
 		return m, err
 	}
-	if !born && !empty(root) {
-		return m, fmt.Errorf("%s: %w", p.path, ErrStranger)
-	}
-	m = p.meta
-	m.UUID, m.Born, m.Device = newUUID(), time.Now().UTC(), here
-	text, err := json.MarshalIndent(m, "", "  ")
-	if err != nil {
-		return m, err
-	}
-	s := Space{root}
-	if err := s.create(metaName+".new", append(text, '\n')); err != nil && !errors.Is(err, fs.ErrExist) {
-		return m, err
-	}
-	if err := root.Rename(metaName+".new", metaName); err != nil {
-		return m, err
-	}
-	if m.Ephemeral {
-		return m, nil
-	}
-	return m, p.pins().put(p.path, here)
+	return m, p.write(root, m)
 }
 
-// empty reports whether nothing but ours is there.
-func empty(root *os.Root) bool {
+// pinned makes sure that there is a note for a root that stays.
+func (p opening) pinned(m Meta) error {
+	p.o.Ephemeral = m.Ephemeral
+	return p.pin(m.Device)
+}
+
+// unused reports whether nothing but ours is there.
+func unused(root *os.Root) bool {
 	entries, err := fs.ReadDir(root.FS(), ".")
 	for _, e := range entries {
-		if e.Name() != ".solehold" && e.Name() != metaName+".new" {
+		if e.Name() != ".solehold" && !isTemp(e.Name()) {
 			return false
 		}
 	}
@@ -221,6 +199,34 @@ func at(instance string) string {
 		return ""
 	}
 	return "@" + instance
+}
+
+// pin refuses a root that was born on another disk, and writes down where one that
+// stays is born.
+func (p opening) pin(here Device) error {
+	known, err := p.elsewhere(here)
+	if err != nil || known || p.o.NoPin || p.o.Ephemeral {
+		return err
+	}
+	return p.pins().put(p.path, here)
+}
+
+// elsewhere refuses a disk other than the one that is noted; known says that this
+// one is.
+func (p opening) elsewhere(here Device) (known bool, err error) {
+	if p.o.NoPin || p.o.Ephemeral || p.o.Adopt {
+		return false, nil
+	}
+	was, err := p.pins().read(p.path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return false, nil
+	case err != nil:
+		return false, err
+	case !was.same(here):
+		return false, &PinnedError{Path: p.path, Born: was, Here: here}
+	}
+	return true, nil
 }
 
 func (p opening) pins() pins {

@@ -1,6 +1,7 @@
 package dataroot
 
 import (
+	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"os"
 	"path"
 	"strings"
+	"syscall"
 )
 
 // Storage is what code should be given in place of a path: files to read, and a
@@ -26,21 +28,37 @@ var errReserved = errors.New("this name is solehold's own")
 // Space is a part of a root. Names are slash-separated paths as in io/fs; none
 // leads out, whatever links are below. Its methods may be called from any
 // goroutine.
-type Space struct{ root *os.Root }
+type Space struct {
+	root  *os.Root
+	alive context.Context // of the lock; nil for none
+}
 
 // Open opens a file for reading (fs.FS).
 func (s *Space) Open(name string) (fs.File, error) { return s.root.FS().Open(name) }
 
-// WriteFile implements Storage. The data is on the disk when it returns.
+// tempName begins the names of files that are being written.
+const tempName = ".new-"
+
+// isTemp reports whether a name is that of such a file.
+func isTemp(name string) bool { return made(name, tempName) }
+
+// WriteFile implements Storage. The data is on the disk when it returns. The file
+// has mode 0600. Nothing is written once the lock of the root is lost or released:
+// the error is then the cause.
 func (s *Space) WriteFile(name string, data []byte) error {
-	if err := writable(name); err != nil {
+	if err := s.writable(name); err != nil {
 		return &fs.PathError{Op: "write", Path: name, Err: err}
 	}
-	dir := path.Dir(name)
-	if err := s.root.MkdirAll(dir, 0o700); err != nil {
+	if err := s.folders(path.Dir(name)); err != nil {
 		return err
 	}
-	next := path.Join(dir, ".new-"+rand.Text()+"-"+path.Base(name))
+	return s.replace(name, data)
+}
+
+// replace writes the file apart and moves it to its place.
+func (s *Space) replace(name string, data []byte) error {
+	dir := path.Dir(name)
+	next := path.Join(dir, tempName+rand.Text())
 	err := s.create(next, data)
 	if err == nil {
 		err = s.root.Rename(next, name)
@@ -50,6 +68,33 @@ func (s *Space) WriteFile(name string, data []byte) error {
 		return err
 	}
 	return s.sync(dir)
+}
+
+// folders makes a folder and those above, each of them on the disk: a file is not
+// safe in one that a power loss takes away.
+func (s *Space) folders(dir string) error {
+	if st, err := s.root.Stat(dir); err == nil && st.IsDir() {
+		return nil
+	}
+	above := path.Dir(dir)
+	if err := s.folders(above); err != nil {
+		return err
+	}
+	if err := s.root.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return s.sync(above)
+}
+
+// tidy removes what an owner that died left while it wrote. What cannot be removed
+// does no harm.
+func (s *Space) tidy() {
+	fs.WalkDir(s.root.FS(), ".", func(name string, e fs.DirEntry, err error) error {
+		if err == nil && e.Type().IsRegular() && isTemp(e.Name()) {
+			s.root.Remove(name)
+		}
+		return nil
+	})
 }
 
 func (s *Space) create(name string, data []byte) error {
@@ -71,15 +116,18 @@ func (s *Space) sync(dir string) error {
 		return err
 	}
 	defer f.Close()
-	if err := f.Sync(); err != nil && !errors.Is(err, errors.ErrUnsupported) && !errors.Is(err, fs.ErrPermission) {
-		return err
+	err = f.Sync()
+	for _, cannot := range []error{errors.ErrUnsupported, fs.ErrPermission, syscall.EINVAL} {
+		if errors.Is(err, cannot) {
+			return nil // this file system does not sync directories
+		}
 	}
-	return nil
+	return err
 }
 
 // Remove implements Storage.
 func (s *Space) Remove(name string) error {
-	if err := writable(name); err != nil {
+	if err := s.writable(name); err != nil {
 		return &fs.PathError{Op: "remove", Path: name, Err: err}
 	}
 	return s.root.Remove(name)
@@ -98,7 +146,7 @@ func (s *Space) Space(name string) (*Space, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Space{root}, nil
+	return &Space{root, s.alive}, nil
 }
 
 // Close closes a space that Space returned.
@@ -146,13 +194,34 @@ func (s *Space) Usage() (Usage, error) {
 	return u, err
 }
 
-// writable refuses what is no path of a file, and what is ours.
-func writable(name string) error {
-	if !fs.ValidPath(name) || name == "." || strings.Contains(name, "\\") {
+// writable refuses what is no path of a file, what is ours, and everything when the
+// lock is no longer ours.
+func (s *Space) writable(name string) error {
+	if s.alive != nil && s.alive.Err() != nil {
+		return context.Cause(s.alive)
+	}
+	if !fs.ValidPath(name) || name == "." || strings.ContainsAny(name, "\\\x00") {
 		return fs.ErrInvalid
 	}
-	if first, _, _ := strings.Cut(name, "/"); first == metaName || first == ".solehold" {
-		return errReserved
+	for part := range strings.SplitSeq(name, "/") {
+		if reserved(part) {
+			return errReserved
+		}
+	}
+	// A link below may lead to our files.
+	ours, err := s.root.Stat(".solehold")
+	for dir := path.Dir(name); err == nil && dir != "."; dir = path.Dir(dir) {
+		if st, err := s.root.Stat(dir); err == nil && os.SameFile(ours, st) {
+			return errReserved
+		}
 	}
 	return nil
+}
+
+// reserved reports whether a name is ours, in any spelling that some file system
+// takes for the same.
+func reserved(name string) bool {
+	plain, _, _ := strings.Cut(strings.ToLower(name), ":") // a stream, on Windows
+	plain = strings.TrimRight(plain, ". ")
+	return plain == metaName || plain == ".solehold" || isTemp(name)
 }

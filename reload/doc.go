@@ -24,6 +24,9 @@
 //
 // # What is not promised
 //
+// That a writer is never held up: one that opens the file while its bytes are read
+// waits for the read to end, and is told EWOULDBLOCK if it opened with O_NONBLOCK.
+//
 // Every version in between: of several in a row only the last may be seen. A writer
 // that closes the file in the middle and goes on later is caught by Check or
 // SumFile alone.

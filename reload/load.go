@@ -36,7 +36,7 @@ func (o Options) load(path string) (v Version, err error) {
 		return v, err
 	}
 	defer still.end()
-	if !still.proven && time.Since(before.ModTime()) < o.Quiet && time.Since(before.ModTime()) >= 0 {
+	if age := time.Since(changed(before)); !still.proven && age < o.Quiet && age >= 0 {
 		return v, errBusy
 	}
 	if v.Data, err = io.ReadAll(io.LimitReader(f, o.MaxBytes+1)); err != nil {
@@ -44,6 +44,9 @@ func (o Options) load(path string) (v Version, err error) {
 	}
 	if int64(len(v.Data)) > o.MaxBytes {
 		return v, &fs.PathError{Op: "read", Path: path, Err: ErrTooLong}
+	}
+	if still.broken() {
+		return v, errBusy
 	}
 	return v, settledAs(f, before, path, len(v.Data))
 }
@@ -61,7 +64,7 @@ func settledAs(f *os.File, before fs.FileInfo, path string, length int) error {
 		return errBusy
 	case err != nil:
 		return err
-	case !os.SameFile(after, at), after.Size() != before.Size(), int64(length) != after.Size(), !after.ModTime().Equal(before.ModTime()):
+	case !os.SameFile(after, at), after.Size() != before.Size(), int64(length) != after.Size(), !changed(after).Equal(changed(before)):
 		return errBusy
 	}
 	return nil

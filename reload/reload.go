@@ -117,6 +117,15 @@ func Read(ctx context.Context, path string, o Options) (Version, error) {
 
 // read reads and checks.
 func (o Options) read(path string) (Version, error) {
+	v, err := o.content(path)
+	if err == nil {
+		err = o.checked(path, v)
+	}
+	return v, err
+}
+
+// content reads what there is, if it is whole.
+func (o Options) content(path string) (Version, error) {
 	v, err := o.load(path)
 	if err != nil {
 		return v, err
@@ -125,11 +134,12 @@ func (o Options) read(path string) (Version, error) {
 		return v, &fs.PathError{Op: "read", Path: path, Err: ErrEmpty}
 	}
 	v.Sum = sha256.Sum256(v.Data)
-	if err := o.fits(v); err != nil {
-		return v, err
-	}
+	return v, o.fits(v)
+}
+
+func (o Options) checked(path string, v Version) error {
 	if err := o.Check(v.Data); err != nil {
-		return v, fmt.Errorf("%s: %w", path, err)
+		return fmt.Errorf("%s: %w", path, err)
 	}
-	return v, nil
+	return nil
 }

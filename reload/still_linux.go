@@ -1,7 +1,10 @@
 package reload
 
 import (
+	"io/fs"
 	"os"
+	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -49,6 +52,26 @@ func keepStill(f *os.File) (s stillness, err error) {
 }
 
 func held(err error) bool { return err == unix.EAGAIN || err == unix.EACCES }
+
+// broken reports whether a writer has asked for the file meanwhile: then it may have
+// been let in, after the time that the kernel gives us (lease-break-time of
+// proc(5)), if we were stopped for so long.
+func (s stillness) broken() bool {
+	if !s.proven {
+		return false
+	}
+	kind, err := unix.FcntlInt(s.f.Fd(), unix.F_GETLEASE, 0)
+	return err != nil || kind != unix.F_RDLCK
+}
+
+// changed is when a file was written to: the time of its inode, which no program
+// can set, as those that copy do with the time of the content.
+func changed(st fs.FileInfo) time.Time {
+	if sys, ok := st.Sys().(*syscall.Stat_t); ok {
+		return time.Unix(sys.Ctim.Unix())
+	}
+	return st.ModTime()
+}
 
 // end gives all back.
 func (s stillness) end() {

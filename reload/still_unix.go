@@ -3,7 +3,9 @@
 package reload
 
 import (
+	"io/fs"
 	"os"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -29,3 +31,8 @@ func keepStill(f *os.File) (stillness, error) {
 }
 
 func (s stillness) end() { unix.Flock(int(s.f.Fd()), unix.LOCK_UN) }
+
+// broken: there is no lease.
+func (s stillness) broken() bool { return false }
+
+func changed(st fs.FileInfo) time.Time { return st.ModTime() }

@@ -48,6 +48,11 @@ func newWatcher(path string, o Options, apply func(Version)) (*watcher, error) {
 	if err != nil {
 		return nil, err
 	}
+	if o.SumFile != "" {
+		if o.SumFile, err = filepath.Abs(o.SumFile); err != nil {
+			return nil, err
+		}
+	}
 	events, err := fsnotify.NewBufferedWatcher(256)
 	if err != nil {
 		return nil, err
@@ -88,7 +93,7 @@ func (w *watcher) run(ctx context.Context) error {
 
 // concerns reports whether a name is one that the path leads through.
 func (w *watcher) concerns(name string) bool {
-	return slices.Contains(w.names, name) || name == w.path || name == w.o.SumFile
+	return slices.Contains(w.names, name) || name == w.path
 }
 
 // soon looks when no more events come, and soon in any case.
@@ -103,7 +108,10 @@ func (w *watcher) soon() {
 // check looks, and hands out what is new.
 func (w *watcher) check() {
 	w.follow() // before the file is read: what comes after it is heard
-	v, err := w.o.read(w.path)
+	v, err := w.o.content(w.path)
+	if known := w.have && v.Sum == w.sum; err == nil && !known {
+		err = w.o.checked(w.path, v)
+	}
 	switch {
 	case errors.Is(err, errBusy):
 		w.again()
@@ -139,7 +147,8 @@ func (w *watcher) refuse(v Version, err error) {
 func (w *watcher) follow() {
 	dirs, names := chain(w.path)
 	if w.o.SumFile != "" {
-		dirs = append(dirs, filepath.Dir(w.o.SumFile))
+		sumDirs, sumNames := chain(w.o.SumFile)
+		dirs, names = append(dirs, sumDirs...), append(names, sumNames...)
 	}
 	w.names = names
 	slices.Sort(dirs)

@@ -28,30 +28,37 @@ type change struct {
 	version reload.Version
 	err     error
 	since   time.Time // when it was first to be told; zero for now
+	number  int       // of changes so far: an older one that waits is void
 }
 
-// watchFile watches the file to reload for as long as the loop runs. Its first
-// content is what the command starts with.
+// firstLimit is how long the start of the command may wait for who writes the file
+// just then.
+const firstLimit = time.Second
+
+// watchFile watches the file to reload for as long as the loop runs. It is called
+// before the command starts, which begins with the content of now or a newer one:
+// each that comes is told. Where the file cannot be read now, that is the first.
 func (r *runner) watchFile() {
 	if r.c.Reload == nil {
 		return
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() { <-r.done; cancel() }()
-	first := true
+	n := 0
+	next := func(c change) { n++; c.number = n; r.change(c) } // from one goroutine
 	o := reload.Options{
 		Check:   func(data []byte) error { return r.checkFile(ctx, data) },
-		Refused: func(err error) { r.change(change{err: err}) },
+		Refused: func(err error) { next(change{err: err}) },
+	}
+	soon, enough := context.WithTimeout(ctx, firstLimit)
+	defer enough()
+	if v, err := reload.Read(soon, r.c.Reload.Path, reload.Options{}); err == nil {
+		o.Known = v.Data
 	}
 	go func() {
-		err := reload.Watch(ctx, r.c.Reload.Path, o, func(v reload.Version) {
-			if !first {
-				r.change(change{version: v})
-			}
-			first = false
-		})
+		err := reload.Watch(ctx, r.c.Reload.Path, o, func(v reload.Version) { next(change{version: v}) })
 		if ctx.Err() == nil {
-			r.change(change{err: fmt.Errorf("it is not watched: %w", err)})
+			next(change{err: fmt.Errorf("it is not watched: %w", err)})
 		}
 	}()
 }
@@ -108,6 +115,10 @@ var errDeaf = errors.New("the command does not handle the signal, which would en
 
 // reload tells the command of a new content, or people why it is not told.
 func (r *runner) reload(c change) {
+	if c.number < r.newest {
+		return
+	}
+	r.newest = c.number
 	if r.child == nil || r.end != nil || r.stopping {
 		return // the next one reads the file when it starts
 	}
@@ -124,7 +135,7 @@ func (r *runner) reload(c change) {
 	}
 	text := fmt.Sprintf("%s has changed (sha256 %x…): %s sent", r.c.Reload.Path, c.version.Sum[:6], SignalName(sig))
 	if c.err != nil {
-		text = fmt.Sprintf("%s has changed and the command is not told: %v", r.c.Reload.Path, c.err)
+		text = fmt.Sprintf("%s has changed and the command is not told: %v; it goes on with what it has", r.c.Reload.Path, c.err)
 	} else {
 		r.child.signal(sig)
 	}

@@ -82,6 +82,7 @@ type runner struct {
 	answers   chan policy.Input // of goroutines that the machine's commands started
 	saved     chan savedIncident
 	changed   chan change   // of the file to reload
+	newest    int           // the number of the newest of them
 	done      chan struct{} // closed when the loop has ended: nobody reads answers any more
 
 	driver
