@@ -11,7 +11,7 @@ import (
 // service's output and says where most goroutines wait for each other. Empty
 // means that there is no dump, or nobody waits for a lock.
 func goroutines(output []byte) string {
-	head := regexp.MustCompile(`(?m)^goroutine (\d+)(?: gp=\S+ m=\S+(?: mp=\S+)?)? \[([^\],]+)(?:, (\d+) minutes)?[^\]]*\]:\n(?:\S.*\n\t.*\n){0,6}`)
+	head := regexp.MustCompile(`(?m)^goroutine (\d+)(?: gp=\S+ m=\S+(?: mp=\S+)?)? \[([^\],]+)(?:, (\d+) minutes)?[^\]]*\]:\n(?:\S.*\n\t.*\n){0,14}`)
 	waiting := map[string][]string{}
 	for _, m := range head.FindAllStringSubmatch(string(output), -1) {
 		state := m[2]
