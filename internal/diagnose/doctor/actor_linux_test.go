@@ -70,6 +70,8 @@ func do(verb, arg string) error {
 		return err
 	case "map":
 		return mapFile(arg)
+	case "flock-map":
+		return flockMapped(arg)
 	case "fill":
 		return fill(arg)
 	case "remove":
@@ -148,6 +150,20 @@ func mapFile(path string) error {
 		return err
 	}
 	_, err = unix.Mmap(fd, 0, int(st.Size), unix.PROT_READ, unix.MAP_SHARED)
+	return err
+}
+
+// flockMapped locks a file, maps it and closes it: the mapping keeps the lock.
+func flockMapped(path string) error {
+	fd, err := unix.Open(path, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	if err := unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		return err
+	}
+	_, err = unix.Mmap(fd, 0, os.Getpagesize(), unix.PROT_READ, unix.MAP_SHARED)
 	return err
 }
 

@@ -127,6 +127,9 @@ func (h *host) late() {
 	h.locks = slices.DeleteFunc(h.locks, func(l *lock) bool {
 		return len(l.holders) == 0 && !slices.ContainsFunc(rows, func(r procfs.LockRow) bool { return same(r.Lock) == same(l.row) })
 	})
+	if slices.ContainsFunc(h.locks, func(l *lock) bool { return len(l.holders) == 0 && !l.lease() }) {
+		h.denied(h.opaque) // it may be one of theirs
+	}
 }
 
 // again looks at all processes once more for the holders of a few locks: one may
@@ -149,6 +152,33 @@ func (h *host) again(wanting []*lock) {
 				wanting[i].held(hold.PID, hold.FD)
 				h.locate(wanting[i], hold)
 			}
+		}
+	}
+	for _, l := range wanting {
+		h.inMemory(l, pids)
+	}
+}
+
+// inMemory finds who keeps a lock without a descriptor: a mapping keeps the file
+// open, and with it all but POSIX locks, which end with the first close.
+func (h *host) inMemory(l *lock, pids []int) {
+	if len(l.holders) > 0 || l.row.Type == "POSIX" {
+		return
+	}
+	for _, pid := range pids {
+		path, answered := answer(h, func() string {
+			path, err := h.proc.MappedPath(pid, l.row)
+			if err != nil {
+				return ""
+			}
+			return path
+		})
+		if !answered {
+			return
+		}
+		if path != "" {
+			l.holders = append(l.holders, holder{pid: pid})
+			l.path = strings.TrimSuffix(path, deletedMark)
 		}
 	}
 }
