@@ -44,7 +44,7 @@ func (w Watch) Run(ctx context.Context) (Watched, error) {
 		results: make(chan func(), 1), signals: make(chan os.Signal, 8),
 	}
 	if l.memory != nil {
-		l.memory.name = watchName
+		l.memory.name = WatchName
 	}
 	defer l.memory.close()
 	signal.Notify(l.signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
@@ -184,7 +184,7 @@ func (l *lookout) look(c policy.Command) {
 // see tells the machine who has the directory.
 func (l *lookout) see(s solehold.Status) {
 	l.status = s
-	in := policy.Input{Kind: policy.LockState, Holder: s.Token, GivenUp: l.memory.loadFrom(failuresName).GivenUp}
+	in := policy.Input{Kind: policy.LockState, Holder: s.Token, GivenUp: l.memory.loadFrom(FailuresName).GivenUp}
 	switch s.State {
 	case solehold.Free:
 		in.Lock = policy.LockFree

@@ -90,6 +90,9 @@ func do(verb, arg string) error {
 		}
 		_, err := solehold.Acquire(context.Background(), arg, o)
 		return err
+	case "judge":
+		dead, why := doctor.DeadPidfile(context.Background(), arg, doctor.Options{Timeout: patience})
+		return os.WriteFile(arg+".judged", fmt.Appendf(nil, "%v %s", dead, why), 0o600)
 	case "chdir":
 		return os.Chdir(arg)
 	case "say":
@@ -255,7 +258,7 @@ func place(t testing.TB) string {
 // not matter.
 func examine(t testing.TB, paths ...string) doctor.Report {
 	t.Helper()
-	return doctor.Examine(t.Context(), doctor.Options{Paths: paths})
+	return doctor.Examine(t.Context(), doctor.Options{Timeout: 4 * patience, Paths: paths})
 }
 
 // find returns the findings of an id.

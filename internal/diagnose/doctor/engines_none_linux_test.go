@@ -1,4 +1,4 @@
-//go:build linux && (race || !amd64 && !arm64)
+//go:build linux && (race || (!amd64 && !arm64))
 
 package doctor_test
 

@@ -228,15 +228,8 @@ func (h *host) seek(l *lock) {
 // blindness tells what nobody could count: processes that the mount of /proc
 // hides, and locks whose holders are elsewhere.
 func (h *host) blindness() {
-	for _, m := range h.mounts.all {
-		if m.Type != "proc" || m.Point != "/proc" {
-			continue
-		}
-		for _, o := range m.Super {
-			if value, ok := strings.CutPrefix(o, "hidepid="); ok && value != "0" && value != "off" && os.Geteuid() != 0 {
-				h.gap(Gap{What: "processes of other users", Why: "/proc is mounted with hidepid=" + value + ": how many there are is not known"})
-			}
-		}
+	if value := h.hiding(); value != "" {
+		h.gap(Gap{What: "processes of other users", Why: "/proc is mounted with hidepid=" + value + ": how many there are is not known"})
 	}
 	unseen := 0
 	for _, l := range h.locks {
@@ -247,6 +240,21 @@ func (h *host) blindness() {
 	if unseen > 0 && !h.first {
 		h.gap(Gap{What: "holders of " + many(unseen, "lock", "locks"), Why: "they are in another pid namespace: look on the host", Count: unseen})
 	}
+}
+
+// hiding is the value of hidepid where that hides processes from this user.
+func (h *host) hiding() string {
+	for _, m := range h.mounts.all {
+		if m.Type != "proc" || m.Point != "/proc" {
+			continue
+		}
+		for _, o := range m.Super {
+			if value, ok := strings.CutPrefix(o, "hidepid="); ok && value != "0" && value != "off" && os.Geteuid() != 0 {
+				return value
+			}
+		}
+	}
+	return ""
 }
 
 // concerns says whether a finding is about a process.
