@@ -17,7 +17,7 @@ NOT_WASM  ?= /(examples/kb|cluster/(etcd|redis|zookeeper|postgres|consul)|cmd/so
 
 # The race detector needs a C compiler and runs where goroutines share something.
 RACE      ?= $(if $(shell command -v "$$($(GO) env CC)"),1,0)
-RACE_DIRS ?= . health $(addprefix internal/,supervise oslock procfs procid record journal datadir sdnotify evidence diagnose diagnose/doctor)
+RACE_DIRS ?= . health $(addprefix internal/,supervise oslock procfs procid record journal datadir sdnotify evidence clean diagnose diagnose/doctor)
 race_pkgs  = $(foreach d,$(RACE_DIRS),$(if $(wildcard $(d)/*.go),./$(d)))
 
 .PHONY: all build test deps race lint locks format cross fmt bench bench-supervisors demo man clean

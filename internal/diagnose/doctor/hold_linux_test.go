@@ -177,8 +177,8 @@ func TestAgeOfForeignLocks(t *testing.T) {
 	wantIDs(t, r)
 }
 
-// What outlives its `solehold run` keeps the lock, and that is told.
-func TestWrapperGone(t *testing.T) {
+// An owner as it should be is the holder, and nothing is found.
+func TestOwnerOfADirectory(t *testing.T) {
 	t.Parallel()
 	dir := place(t)
 	owner := acting(t, "acquire "+dir)
