@@ -19,7 +19,7 @@ HEAVY_TESTS ?= /internal/diagnose/doctor$$
 
 # The race detector needs a C compiler and runs where goroutines share something.
 RACE      ?= $(if $(shell command -v "$$($(GO) env CC)"),1,0)
-RACE_DIRS ?= . health cluster $(addprefix internal/,supervise oslock procfs procid record journal datadir sdnotify evidence)
+RACE_DIRS ?= . health cluster dataroot reload keylock $(addprefix internal/,supervise oslock procfs procid record journal datadir sdnotify evidence clean diagnose diagnose/doctor)
 race_pkgs  = $(foreach d,$(RACE_DIRS),$(if $(wildcard $(d)/*.go),./$(d)))
 
 .PHONY: all build test deps race lint locks format cross fmt bench bench-supervisors demo man clean

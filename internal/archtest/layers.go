@@ -89,6 +89,10 @@ func inner() []layer {
 			list(xsys), list(testscript), "the write side never imports the read side",
 		},
 		{
+			"internal/clean", list(".", "internal/datadir", "internal/journal", "internal/evidence", "internal/supervise"),
+			nil, list(xsys), "what removes files is apart from what judges: it is told which process is dead",
+		},
+		{
 			"internal/diagnose", list(".", "internal/procfs", "internal/procid", "internal/journal", "internal/record", "internal/datadir", "internal/evidence"),
 			nil, list(testscript, xsys), "the read side cannot start, stop or change anything",
 		},
@@ -113,7 +117,7 @@ func inner() []layer {
 func outer() []layer {
 	lean := list(
 		".", "health", "dataroot", "reload", "cluster", "internal/oslock", "internal/procfs", "internal/procid", "internal/record",
-		"internal/journal", "internal/datadir", "internal/policy", "internal/supervise", "internal/evidence",
+		"internal/journal", "internal/datadir", "internal/policy", "internal/supervise", "internal/evidence", "internal/clean",
 		"internal/diagnose", "internal/diagnose/doctor", "docs/findings", "internal/service", "internal/sdnotify",
 	)
 	const wiring = "a command is wiring: what it does is in a package with tests"

@@ -130,12 +130,41 @@ func doctorEnds() map[int]reached {
 	}
 }
 
+// cleanEnds reaches each code that the help of clean promises.
+func cleanEnds() map[int]reached {
+	return map[int]reached{
+		0:  func(t *testing.T) int { return ask("clean", dataDir(t)).code },
+		64: func(*testing.T) int { return ask("clean").code },
+		73: func(t *testing.T) int { return ask("clean", filepath.Join(dataDir(t), "missing")).code },
+		74: func(t *testing.T) int {
+			needFilter(t)
+			return program(t, "failing", "ENOLCK", "get", "solehold", "clean", dataDir(t)).code
+		},
+		75: func(t *testing.T) int {
+			dir := dataDir(t)
+			hold(t, dir, "sleep", "300")
+			return ask("clean", "--yes", dir).code
+		},
+		77: func(t *testing.T) int {
+			dir := dataDir(t)
+			must(t, os.Chmod(dir, 0))
+			return program(t, "nobody", "solehold", "clean", dir).code
+		},
+		78: func(t *testing.T) int {
+			dir := dataDir(t)
+			must(t, os.Symlink(dir, filepath.Join(dir, ".solehold")))
+			return ask("clean", dir).code
+		},
+	}
+}
+
 // Every code in a help text can be reached, and no other is needed.
 func TestExitCodes(t *testing.T) {
 	testneed.Root(t)
 	t.Parallel()
 	for verb, ends := range map[string]map[int]reached{
 		"run": runEnds(), "status": statusEnds(), "history": historyEnds(), "release": releaseEnds(), "doctor": doctorEnds(), "watch": watchEnds(),
+		"clean":         cleanEnds(),
 		"incident list": listEnds(), "incident show": showEnds(), "incident pack": packEnds(),
 	} {
 		for _, code := range promised(t, verb) {

@@ -136,6 +136,18 @@ func releaseCodes() []exitCode {
 	}
 }
 
+func cleanCodes() []exitCode {
+	return []exitCode{
+		{0, "done, or this is what would be done, or there is nothing to do"},
+		{exitUsage, "the command line is wrong"},
+		{exitCreate, "there is no such directory, or something cannot be opened or removed"},
+		{exitLockIO, "it cannot be told who has it, or the file system did not answer"},
+		{exitHeld, "held: nothing was touched"},
+		{exitPermission, "not permitted"},
+		{exitRefused, "refused: a process works there without the lock, or something is in the place of solehold's files"},
+	}
+}
+
 // codesHelp is the part of a help text that lists exit codes.
 func codesHelp(first string, codes []exitCode) string {
 	var b strings.Builder
@@ -158,6 +170,7 @@ func codeOf(err error) int {
 	var givenUp *supervise.GivenUpError
 	var root *refusedRoot
 	var heldRoot *heldRoot
+	var inUse *inUseError
 	var interrupted *interruptedError
 	var inside *supervise.InsideError
 	var held *supervise.StillHeldError
@@ -176,7 +189,7 @@ func codeOf(err error) int {
 		return 128 + int(interrupted.signal)
 	case errors.As(err, &root):
 		return exitRefused
-	case errors.As(err, &heldRoot):
+	case errors.As(err, &heldRoot), errors.As(err, &inUse):
 		return exitHeld
 	case errors.As(err, &signal):
 		return 128 + int(signal.Signal)

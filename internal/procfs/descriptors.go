@@ -50,14 +50,24 @@ type Descriptor struct {
 
 // describer is a file system that lists descriptors with fewer calls than the general way takes.
 type describer interface {
-	descriptors(pid int, into []Descriptor) ([]Descriptor, error)
+	descriptors(pid int, modes bool, into []Descriptor) ([]Descriptor, error)
 	describe(name string) (File, error)
 }
 
-// Descriptors appends the process' open descriptors to into. One that was closed meanwhile is left out.
+// Descriptors appends the process' open descriptors to into. One that was closed meanwhile is left out. Where the process may
+// be listed but not looked into, all of them are Unseen: the first refusal is that of all.
 func (f FS) Descriptors(pid int, into []Descriptor) ([]Descriptor, error) {
+	return f.descriptors(pid, true, into)
+}
+
+// Files is Descriptors without Writable, which costs as much again.
+func (f FS) Files(pid int, into []Descriptor) ([]Descriptor, error) {
+	return f.descriptors(pid, false, into)
+}
+
+func (f FS) descriptors(pid int, modes bool, into []Descriptor) ([]Descriptor, error) {
 	if fast, ok := f.fsys.(describer); ok {
-		return fast.descriptors(pid, into)
+		return fast.descriptors(pid, modes, into)
 	}
 	fds, err := f.FDs(pid)
 	for _, fd := range fds {
@@ -66,7 +76,7 @@ func (f FS) Descriptors(pid int, into []Descriptor) ([]Descriptor, error) {
 		switch d.File, err = f.describe(name); {
 		case errors.Is(err, fs.ErrNotExist):
 			continue
-		case d.Type == Regular:
+		case modes && d.Type == Regular:
 			info, _ := f.FDInfo(pid, fd)
 			d.Writable = info.Writable()
 		}

@@ -11,7 +11,7 @@ import (
 
 // descriptors lists through one open folder: a path below it costs half of a path from the root. Nothing is asked of a
 // server (AT_STATX_DONT_SYNC), for it may not answer.
-func (m mounted) descriptors(pid int, into []Descriptor) ([]Descriptor, error) {
+func (m mounted) descriptors(pid int, modes bool, into []Descriptor) ([]Descriptor, error) {
 	name := dir(pid) + "/fd"
 	folder, err := restarted(func() (int, error) {
 		return syscall.Open(m.root+"/"+name, syscall.O_RDONLY|syscall.O_DIRECTORY|syscall.O_CLOEXEC, 0)
@@ -20,6 +20,7 @@ func (m mounted) descriptors(pid int, into []Descriptor) ([]Descriptor, error) {
 		return into, &fs.PathError{Op: "open", Path: name, Err: err}
 	}
 	defer syscall.Close(folder)
+	l := listing{folder: folder, modes: modes, into: into}
 	var buf [4096]byte // on the stack: a scan lists every process
 	for {
 		n, err := unix.Getdents(folder, buf[:])
@@ -27,41 +28,56 @@ func (m mounted) descriptors(pid int, into []Descriptor) ([]Descriptor, error) {
 			continue
 		}
 		if err != nil {
-			return into, &fs.PathError{Op: "list", Path: name, Err: err}
+			return l.into, &fs.PathError{Op: "list", Path: name, Err: err}
 		}
 		if n == 0 {
-			return into, nil
+			return l.into, nil
 		}
-		into = entries(folder, buf[:n], into)
+		l.entries(buf[:n])
 	}
+}
+
+// listing is one process' descriptors while they are listed.
+type listing struct {
+	folder int
+	modes  bool // Writable is wanted
+	denied bool // the process may not be looked into
+	into   []Descriptor
 }
 
 // entries describes each entry of a buffer of getdents64: inode and offset, 8 bytes each, the length of the entry, one
 // byte of type, the name.
-func entries(folder int, buf []byte, into []Descriptor) []Descriptor {
+func (l *listing) entries(buf []byte) {
 	const nameAt = 19
 	for len(buf) > nameAt {
 		length := int(binary.NativeEndian.Uint16(buf[16:]))
 		if length <= nameAt || length > len(buf) {
-			return into
+			return
 		}
 		fd, ok := digits(buf[nameAt:length])
 		buf = buf[length:]
 		if !ok {
 			continue
 		}
-		d := Descriptor{FD: fd}
-		var err error
-		entry := strconv.Itoa(fd)
-		if d.File, err = statAt(folder, entry); err == unix.ENOENT {
-			continue
-		}
-		if d.Type == Regular {
-			d.Writable = writable(folder, entry)
-		}
-		into = append(into, d)
+		l.entry(fd)
 	}
-	return into
+}
+
+// entry describes one descriptor, unless it was closed meanwhile.
+func (l *listing) entry(fd int) {
+	d := Descriptor{FD: fd}
+	if !l.denied {
+		var err error
+		name := strconv.Itoa(fd)
+		if d.File, err = statAt(l.folder, name); err == unix.ENOENT {
+			return
+		}
+		l.denied = err == unix.EACCES
+		if l.modes && d.Type == Regular {
+			d.Writable = writable(l.folder, name)
+		}
+	}
+	l.into = append(l.into, d)
 }
 
 // digits reads a number that a NUL ends.

@@ -60,6 +60,16 @@ func TestLiveDescriptors(t *testing.T) {
 			t.Errorf("%+v, stat %+v", d, st)
 		}
 	}
+	files, err := procfs.Default().Files(0, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		i := slices.IndexFunc(all, func(d procfs.Descriptor) bool { return d.FD == f.FD })
+		if i >= 0 && all[i].Type == procfs.Regular && (f.FileID != all[i].FileID || f.Writable) {
+			t.Errorf("%+v, with its mode %+v", f, all[i])
+		}
+	}
 	if _, err := procfs.Default().Descriptors(1<<22+1, nil); err == nil {
 		t.Error("no error for a process that cannot be")
 	}

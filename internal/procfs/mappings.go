@@ -26,6 +26,21 @@ func (f FS) RemovedMappings(pid int, buf []byte) ([]Mapping, []byte, error) {
 	return parseMappings(raw), raw[:0], err
 }
 
+// MappedPath is the path of a lock's file in a process' memory, empty if it has no part of that. A mapping keeps the file
+// open, and with it a lock of it, when every descriptor is closed.
+func (f FS) MappedPath(pid int, l Lock) (string, error) {
+	raw, err := f.read(dir(pid)+"/maps", listLimit, nil)
+	if err != nil {
+		return "", err
+	}
+	for line := range strings.Lines(string(raw)) {
+		if m, ok := parseMapping(strings.TrimSuffix(line, "\n")); ok && m.FileID == l.FileID() {
+			return m.Path, nil
+		}
+	}
+	return "", nil
+}
+
 // parseMappings skips what it does not understand: lines of memory have no file.
 func parseMappings(text []byte) []Mapping {
 	var found []Mapping

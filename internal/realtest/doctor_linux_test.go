@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -16,12 +17,17 @@ import (
 
 // advice is what `solehold doctor --json` says.
 type advice struct {
-	Findings []struct {
-		ID, Severity, Path, Title string
-		Evidence                  []string
-		Holders                   []struct{ PID int }
+	Findings []finding
+	Paths    []struct {
+		Kind, State, Lock string
+		Holders           []struct{ PID int }
 	}
-	Paths []struct{ Kind, State, Lock string }
+}
+
+type finding struct {
+	ID, Severity, Path, Title string
+	Evidence                  []string
+	Holders                   []struct{ PID int }
 }
 
 // doctor asks about a directory.
@@ -55,7 +61,11 @@ func (s *server) healthy() {
 // supervisor would.
 func (s *server) bare(port int) *exec.Cmd {
 	s.t.Helper()
-	cmd := exec.Command("setsid", s.command(port)...)
+	args := s.command(port)
+	if s.as != nil {
+		args = append([]string{"setpriv"}, s.asUser(args)...)
+	}
+	cmd := exec.Command("setsid", args...)
 	cmd.Dir, cmd.Env = s.base, append(os.Environ(), markVar+"="+s.base)
 	must(s.t, cmd.Start())
 	s.started[cmd.Process.Pid] = true
@@ -128,4 +138,98 @@ func TestDoctorTwoPrometheus(t *testing.T) {
 	}
 	flags = off
 	s.wantTwo(a, s.bare(freePort(t)))
+}
+
+// PostgreSQL goes by its pid file. While that is there a second server is refused
+// by PostgreSQL itself; where somebody has removed it by hand, doctor tells what
+// could start beside the first; and after a crash, that it names nobody.
+func TestDoctorPostmaster(t *testing.T) {
+	t.Parallel()
+	testneed.Program(t, "setpriv", "apt-get install util-linux")
+	s := newPostgreSQL(t)
+	a := s.bare(freePort(t))
+	s.healthy()
+	second := exec.Command("setpriv", s.asUser(s.command(freePort(t)))...)
+	second.Dir = s.base
+	if out, err := second.CombinedOutput(); err == nil || !strings.Contains(string(out), "postmaster.pid") {
+		t.Errorf("a second server: %v, %s", err, out)
+	}
+	s.healthy()
+
+	pidfile := filepath.Join(s.dir, "postmaster.pid")
+	text, err := os.ReadFile(pidfile)
+	must(t, err)
+	must(t, os.WriteFile(pidfile, []byte("4999999\n"), 0o600))
+	if found := doctor(t, s.dir).of("SH032"); found == nil || found.Severity != "danger" {
+		t.Errorf("a pid file that names nobody: %+v", found)
+	}
+	must(t, os.WriteFile(pidfile, text, 0o600))
+	s.healthy()
+
+	must(t, a.Process.Kill())
+	a.Wait()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for end := time.Now().Add(patience); ; <-tick.C {
+		found := doctor(t, s.dir).of("SH040")
+		if found != nil && strings.Contains(found.Title, "gone") {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatalf("a left-over pid file: %+v", found)
+		}
+	}
+}
+
+// A sqlite3 whose parent is gone holds its own lock: it is the holder, and nothing
+// was left behind.
+func TestDoctorSQLiteChild(t *testing.T) {
+	t.Parallel()
+	sqlite := testneed.Program(t, "sqlite3", "apt-get install sqlite3")
+	dir := t.TempDir()
+	input, db := filepath.Join(dir, "input"), filepath.Join(dir, "kb.sqlite")
+	must(t, syscall.Mkfifo(input, 0o600))
+	in, err := os.OpenFile(input, os.O_RDWR, 0)
+	must(t, err)
+	defer in.Close()
+	out, err := exec.Command("sh", "-c", `"$1" "$2" <"$3" >/dev/null 2>&1 & echo $!`, "sh", sqlite, db, input).Output()
+	must(t, err)
+	pid, err := strconv.Atoi(strings.TrimSpace(string(out)))
+	must(t, err)
+	t.Cleanup(func() { syscall.Kill(pid, syscall.SIGKILL) })
+	_, err = in.WriteString("CREATE TABLE t(x); BEGIN EXCLUSIVE; INSERT INTO t VALUES(1);\n")
+	must(t, err)
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for end := time.Now().Add(patience); ; <-tick.C {
+		a := doctor(t, db)
+		if len(a.Paths) == 1 && a.Paths[0].State == "held" {
+			if a.Paths[0].Lock != "POSIX" || a.Paths[0].Kind != "SQLite file" || len(a.Paths[0].Holders) != 1 || a.Paths[0].Holders[0].PID != pid || len(a.Findings) != 0 {
+				t.Errorf("%+v", a)
+			}
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("%+v", a)
+		}
+	}
+}
+
+// of returns the first finding of an id.
+func (a advice) of(id string) *finding {
+	for i := range a.Findings {
+		if a.Findings[i].ID == id {
+			return &a.Findings[i]
+		}
+	}
+	return nil
+}
+
+// asUser are the arguments of setpriv for the server's user.
+func (s *server) asUser(command []string) []string {
+	if s.as == nil {
+		return command
+	}
+	uid, gid := strconv.FormatUint(uint64(s.as.Uid), 10), strconv.FormatUint(uint64(s.as.Gid), 10)
+	return append([]string{"--reuid", uid, "--regid", gid, "--clear-groups"}, command...)
 }

@@ -364,6 +364,12 @@ func TestPrometheus(t *testing.T) {
 // PostgreSQL's initdb insists on an empty directory, so our files lie elsewhere.
 func TestPostgreSQL(t *testing.T) {
 	t.Parallel()
+	newPostgreSQL(t).life()
+}
+
+// newPostgreSQL makes an empty database.
+func newPostgreSQL(t *testing.T) *server {
+	t.Helper()
 	const get = "apt-get install postgresql"
 	testneed.Root(t)
 	initdb, postgres, ready := testneed.Program(t, "initdb", get), testneed.Program(t, "postgres", get), testneed.Program(t, "pg_isready", get)
@@ -389,7 +395,7 @@ func TestPostgreSQL(t *testing.T) {
 	s.answers = func(port int) bool {
 		return exec.Command(ready, "-q", "-h", "127.0.0.1", "-p", strconv.Itoa(port)).Run() == nil
 	}
-	s.life()
+	return s
 }
 
 func userNamed(t *testing.T, name, get string) *syscall.Credential {

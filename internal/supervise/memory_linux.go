@@ -12,14 +12,6 @@ import (
 	"github.com/solehold/solehold/internal/procfs"
 )
 
-// failuresName is the file that remembers failures, so that a crash loop of the
-// wrapper itself is one too, and that a watch does not undo a give-up.
-// A watch remembers its own in watchName.
-const (
-	failuresName = "failures.json"
-	watchName    = "watch.json"
-)
-
 // memory is that file, and the one that says how the service is. A nil one
 // remembers nothing.
 type memory struct {
@@ -51,7 +43,7 @@ func openMemory(dir, statePath string, say func(string, ...any)) *memory {
 		return nil
 	}
 	boot, _ := procfs.Default().BootID()
-	return &memory{name: failuresName, state: s, boot: boot, say: say}
+	return &memory{name: FailuresName, state: s, boot: boot, say: say}
 }
 
 // load returns what is remembered, with the time that has passed since. What
@@ -79,7 +71,7 @@ func (m *memory) loadFrom(name string) policy.Memory {
 
 // givenUp reports whether a run or a watch has given up and nobody took it back.
 func (m *memory) givenUp() bool {
-	return m.loadFrom(watchName).GivenUp || m.loadFrom(failuresName).GivenUp
+	return m.loadFrom(WatchName).GivenUp || m.loadFrom(FailuresName).GivenUp
 }
 
 // forgive takes back what runs and watches remember: a person asks for it.
@@ -87,7 +79,7 @@ func (m *memory) forgive() {
 	if m == nil {
 		return
 	}
-	for _, name := range []string{watchName, failuresName} {
+	for _, name := range []string{WatchName, FailuresName} {
 		if m.loadFrom(name) == (policy.Memory{}) {
 			continue // and nothing need be written
 		}

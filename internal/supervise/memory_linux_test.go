@@ -56,8 +56,8 @@ func TestMemoryTakesNothingBroken(t *testing.T) {
 	t.Parallel()
 	m := remembering(t)
 	m.save(policy.Memory{Failures: 3})
-	page := m.read(failuresName)
-	m.write(failuresName, append(page[:20:20], make([]byte, 30)...), nil) // over its middle
+	page := m.read(FailuresName)
+	m.write(FailuresName, append(page[:20:20], make([]byte, 30)...), nil) // over its middle
 	if got := m.load(); got != (policy.Memory{}) {
 		t.Errorf("a page that is torn: %+v", got)
 	}
@@ -70,8 +70,8 @@ func TestMemoryTakesNothingBroken(t *testing.T) {
 	if err := os.WriteFile(victim, []byte("precious"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	root.Remove(failuresName)
-	if err := root.Symlink(victim, failuresName); err != nil {
+	root.Remove(FailuresName)
+	if err := root.Symlink(victim, FailuresName); err != nil {
 		t.Fatal(err)
 	}
 	m.save(policy.Memory{Failures: 5})

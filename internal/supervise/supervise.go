@@ -201,6 +201,14 @@ func (e *CommandError) Error() string {
 // Unwrap returns the reason.
 func (e *CommandError) Unwrap() error { return e.Err }
 
+// FailuresName is the file that remembers failures, so that a crash loop of the
+// wrapper itself is one too, and that a watch does not undo a give-up.
+// A watch remembers its own in WatchName.
+const (
+	FailuresName = "failures.json"
+	WatchName    = "watch.json"
+)
+
 // OrphanError says that the command of an earlier run still works in the
 // directory without its wrapper and without the lock.
 type OrphanError struct {

@@ -47,7 +47,7 @@ func (w Watch) Run(ctx context.Context) (Watched, error) {
 		results: make(chan func(), 1), signals: make(chan os.Signal, 8),
 	}
 	if l.memory != nil {
-		l.memory.name = watchName
+		l.memory.name = WatchName
 	}
 	defer l.memory.close()
 	l.listen()
@@ -245,7 +245,7 @@ func within[T any](limit time.Duration, work func() T) (result T, ok bool) {
 // see tells the machine who has the directory.
 func (l *lookout) see(s solehold.Status) {
 	l.status = s
-	in := policy.Input{Kind: policy.LockState, Holder: s.Token, GivenUp: l.memory.loadFrom(failuresName).GivenUp}
+	in := policy.Input{Kind: policy.LockState, Holder: s.Token, GivenUp: l.memory.loadFrom(FailuresName).GivenUp}
 	if l.lifted() {
 		l.feed(policy.Input{Kind: policy.Reset})
 	}

@@ -70,6 +70,8 @@ func do(verb, arg string) error {
 		return err
 	case "map":
 		return mapFile(arg)
+	case "flock-map":
+		return flockMapped(arg)
 	case "fill":
 		return fill(arg)
 	case "remove":
@@ -88,6 +90,9 @@ func do(verb, arg string) error {
 		}
 		_, err := solehold.Acquire(context.Background(), arg, o)
 		return err
+	case "judge":
+		dead, why := doctor.DeadPidfile(context.Background(), arg, doctor.Options{Timeout: patience})
+		return os.WriteFile(arg+".judged", fmt.Appendf(nil, "%v %s", dead, why), 0o600)
 	case "chdir":
 		return os.Chdir(arg)
 	case "say":
@@ -148,6 +153,20 @@ func mapFile(path string) error {
 		return err
 	}
 	_, err = unix.Mmap(fd, 0, int(st.Size), unix.PROT_READ, unix.MAP_SHARED)
+	return err
+}
+
+// flockMapped locks a file, maps it and closes it: the mapping keeps the lock.
+func flockMapped(path string) error {
+	fd, err := unix.Open(path, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	if err := unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		return err
+	}
+	_, err = unix.Mmap(fd, 0, os.Getpagesize(), unix.PROT_READ, unix.MAP_SHARED)
 	return err
 }
 
@@ -239,7 +258,7 @@ func place(t testing.TB) string {
 // not matter.
 func examine(t testing.TB, paths ...string) doctor.Report {
 	t.Helper()
-	return doctor.Examine(t.Context(), doctor.Options{Paths: paths})
+	return doctor.Examine(t.Context(), doctor.Options{Timeout: 4 * patience, Paths: paths})
 }
 
 // find returns the findings of an id.

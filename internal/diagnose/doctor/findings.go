@@ -23,6 +23,9 @@ func (h *host) held(l *lock) string {
 		return "no process visible here holds it"
 	}
 	text := fmt.Sprintf("%s holds it (%s, %s)", h.name(pid), l.row.Type, strings.ToLower(l.row.Access))
+	if len(l.fdsOf(pid)) == 0 {
+		text += ", without a descriptor: it has the file in its memory, which keeps the lock"
+	}
 	if n := len(l.holders); n > 1 {
 		text += fmt.Sprintf(", and shares it with %s", many(n-1, "process", "processes"))
 	}

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -75,14 +76,19 @@ func (h *host) inherited() []Finding {
 		}
 		keeper := h.keeper(l)
 		p := h.process(keeper)
+		by, advice := "has it in its memory", line("end pid %d", keeper)
+		if fds := l.fdsOf(keeper); len(fds) > 0 {
+			by = fmt.Sprintf("inherited descriptor %d", fds[0])
+			advice = line("start the helper with the descriptor closed (%d>&-), or end pid %d", fds[0], keeper)
+		}
 		all = append(all, Finding{
 			ID: "SH013", Severity: Notice, Confidence: h.sure(Likely), Path: l.path, Holders: h.parties(l), Waiters: h.awaiting(l),
 			Title: "lock kept by a daemonised child",
 			Evidence: []string{
 				line("%s was locked by pid %d, which is gone", l.at(), l.row.PID),
-				line("%s started later, inherited descriptor %d and keeps it; its parent is %d", h.name(keeper), l.holders[0].fds[0], p.stat.PPID),
+				line("%s started later, %s and keeps it; its parent is %d", h.name(keeper), by, p.stat.PPID),
 			},
-			Advice: line("start the helper with the descriptor closed (%d>&-), or end pid %d", l.holders[0].fds[0], keeper),
+			Advice: advice,
 		})
 	}
 	return all

@@ -112,6 +112,26 @@ func TestPassedOn(t *testing.T) {
 	}
 }
 
+// A mapping keeps a lock whose descriptor was closed: the process that has it is
+// the holder, and nothing is wrong.
+func TestLockKeptByAMapping(t *testing.T) {
+	t.Parallel()
+	testneed.Root(t)
+	lf := filepath.Join(place(t), "lf")
+	must(t, os.WriteFile(lf, make([]byte, os.Getpagesize()), 0o600))
+	a := acting(t, "flock-map "+lf)
+	r := examine(t, lf)
+	wantIDs(t, r)
+	if s := r.Paths[0]; s.State != "held" || !names(s.Holders, a.pid()) || len(s.Holders[0].FDs) != 0 {
+		t.Errorf("%+v", s)
+	}
+	waiter := starting(t, nil, "flock-wait "+lf)
+	eventually(t, "the waiter", func() bool {
+		f := find(examine(t, lf), "SH006")
+		return len(f) == 1 && names(f[0].Holders, a.pid()) && names(f[0].Waiters, waiter.pid()) && has(f[0].Evidence, "without a descriptor")
+	})
+}
+
 // C07: held for long by a job that was stopped, and every later start was refused.
 func TestC07HeldForLong(t *testing.T) {
 	t.Parallel()
@@ -157,8 +177,8 @@ func TestAgeOfForeignLocks(t *testing.T) {
 	wantIDs(t, r)
 }
 
-// What outlives its `solehold run` keeps the lock, and that is told.
-func TestWrapperGone(t *testing.T) {
+// An owner as it should be is the holder, and nothing is found.
+func TestOwnerOfADirectory(t *testing.T) {
 	t.Parallel()
 	dir := place(t)
 	owner := acting(t, "acquire "+dir)

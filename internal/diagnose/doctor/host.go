@@ -26,10 +26,12 @@ type host struct {
 	paths   []string        // what was asked for, as the kernel spells it
 	hung    map[string]bool // mount points that did not answer
 	hidden  int             // processes whose descriptors could not be read
+	opaque  int             // processes whose descriptors could be listed, and no more
 	counts  Counts
 	spaces  map[uint64]mountTable // mounts by mount namespace
 	spaceOf map[int]uint64        // mount namespaces by process, 0 for unknown
-	sites   []*site               // data directories that are in use
+	engines []engine
+	sites   []*site // data directories that are in use
 }
 
 // file is an open regular file or directory.

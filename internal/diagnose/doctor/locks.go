@@ -52,6 +52,16 @@ func (l *lock) heldBy(pid int) bool {
 	return slices.ContainsFunc(l.holders, func(h holder) bool { return h.pid == pid })
 }
 
+// fdsOf are the descriptors by which a process holds it; none for one that only
+// has the file in its memory.
+func (l *lock) fdsOf(pid int) []int {
+	i := slices.IndexFunc(l.holders, func(h holder) bool { return h.pid == pid })
+	if i < 0 {
+		return nil
+	}
+	return l.holders[i].fds
+}
+
 func (l *lock) awaitedBy(pid int) bool {
 	return slices.ContainsFunc(l.waiters, func(w waiter) bool { return w.pid == pid })
 }

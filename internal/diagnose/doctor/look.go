@@ -127,6 +127,9 @@ func (h *host) late() {
 	h.locks = slices.DeleteFunc(h.locks, func(l *lock) bool {
 		return len(l.holders) == 0 && !slices.ContainsFunc(rows, func(r procfs.LockRow) bool { return same(r.Lock) == same(l.row) })
 	})
+	if slices.ContainsFunc(h.locks, func(l *lock) bool { return len(l.holders) == 0 && !l.lease() }) {
+		h.denied(h.opaque) // it may be one of theirs
+	}
 }
 
 // again looks at all processes once more for the holders of a few locks: one may
@@ -149,6 +152,33 @@ func (h *host) again(wanting []*lock) {
 				wanting[i].held(hold.PID, hold.FD)
 				h.locate(wanting[i], hold)
 			}
+		}
+	}
+	for _, l := range wanting {
+		h.inMemory(l, pids)
+	}
+}
+
+// inMemory finds who keeps a lock without a descriptor: a mapping keeps the file
+// open, and with it all but POSIX locks, which end with the first close.
+func (h *host) inMemory(l *lock, pids []int) {
+	if len(l.holders) > 0 || l.row.Type == "POSIX" {
+		return
+	}
+	for _, pid := range pids {
+		path, answered := answer(h, func() string {
+			path, err := h.proc.MappedPath(pid, l.row)
+			if err != nil {
+				return ""
+			}
+			return path
+		})
+		if !answered {
+			return
+		}
+		if path != "" {
+			l.holders = append(l.holders, holder{pid: pid})
+			l.path = strings.TrimSuffix(path, deletedMark)
 		}
 	}
 }
@@ -198,15 +228,8 @@ func (h *host) seek(l *lock) {
 // blindness tells what nobody could count: processes that the mount of /proc
 // hides, and locks whose holders are elsewhere.
 func (h *host) blindness() {
-	for _, m := range h.mounts.all {
-		if m.Type != "proc" || m.Point != "/proc" {
-			continue
-		}
-		for _, o := range m.Super {
-			if value, ok := strings.CutPrefix(o, "hidepid="); ok && value != "0" && value != "off" && os.Geteuid() != 0 {
-				h.gap(Gap{What: "processes of other users", Why: "/proc is mounted with hidepid=" + value + ": how many there are is not known"})
-			}
-		}
+	if value := h.hiding(); value != "" {
+		h.gap(Gap{What: "processes of other users", Why: "/proc is mounted with hidepid=" + value + ": how many there are is not known"})
 	}
 	unseen := 0
 	for _, l := range h.locks {
@@ -217,6 +240,21 @@ func (h *host) blindness() {
 	if unseen > 0 && !h.first {
 		h.gap(Gap{What: "holders of " + many(unseen, "lock", "locks"), Why: "they are in another pid namespace: look on the host", Count: unseen})
 	}
+}
+
+// hiding is the value of hidepid where that hides processes from this user.
+func (h *host) hiding() string {
+	for _, m := range h.mounts.all {
+		if m.Type != "proc" || m.Point != "/proc" {
+			continue
+		}
+		for _, o := range m.Super {
+			if value, ok := strings.CutPrefix(o, "hidepid="); ok && value != "0" && value != "off" && os.Geteuid() != 0 {
+				return value
+			}
+		}
+	}
+	return ""
 }
 
 // concerns says whether a finding is about a process.

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"context"
 	"fmt"
 	"io/fs"
 	"os"
@@ -27,6 +28,40 @@ type pidfile struct {
 	verdict string // right, empty, no-number, own-pid, thread, gone, zombie, reused, other-namespace
 	detail  string
 	sure    Confidence
+}
+
+// DeadPidfile says whether a pid file names a process that is proven dead, and how
+// that is known: there is no such process, it has exited, or the number belongs to
+// another program by now. What is only likely is not proven, nor is what may be in
+// a place that cannot be seen from here.
+func DeadPidfile(ctx context.Context, path string, o Options) (dead bool, why string) {
+	h := newHost(ctx, o)
+	mounts, err := h.proc.Mounts(0)
+	if err != nil {
+		return false, "the mounts cannot be read: " + reason(err)
+	}
+	h.mounts = newMountTable(mounts)
+	if h.pids, err = h.proc.Pids(); err != nil {
+		return false, "the processes cannot be listed: " + reason(err)
+	}
+	p, ok := h.pidfileAt(path)
+	if !ok {
+		return false, "it cannot be read as a pid file"
+	}
+	switch {
+	case p.verdict == "zombie", p.verdict == "reused" && p.sure == Likely, p.verdict == "gone" && p.sure == Certain:
+	default:
+		return false, line("%s", p.detail)
+	}
+	if !h.first || h.hiding() != "" {
+		return false, line("%s; but not every process can be seen from here", p.detail)
+	}
+	for _, pid := range h.pids {
+		if h.elsewhere(pid) != "" && h.ownNumber(pid) == p.pid {
+			return false, line("%s; but %s has that number in its own pid namespace", p.detail, h.name(pid))
+		}
+	}
+	return true, line("%s", p.detail)
 }
 
 // runFiles judges the pid files in the usual place of a host (SH040).

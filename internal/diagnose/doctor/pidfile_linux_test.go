@@ -122,6 +122,70 @@ func TestPidfileOfContainer(t *testing.T) {
 		return // the number is taken here as well: nothing can be told apart
 	}
 	wantVerdict(t, pidFile(t, "doctor.pid", fmt.Sprintln(inner), 0), "other-namespace", "in its own pid namespace")
+	wantDead(t, pidFile(t, "doctor.pid", fmt.Sprintln(inner), 0), false, "in its own pid namespace")
+	// The name of its program says nothing, but the number is taken there.
+	wantDead(t, pidFile(t, "kb.pid", fmt.Sprintln(inner), 0), false, "has that number in its own pid namespace")
+}
+
+// wantDead checks whether a pid file may be removed on the word of doctor.
+func wantDead(t testing.TB, path string, want bool, why string) {
+	t.Helper()
+	dead, text := doctor.DeadPidfile(t.Context(), path, doctor.Options{Timeout: 4 * patience})
+	if dead != want || !strings.Contains(text, why) {
+		t.Errorf("%s: dead %v, %q; want %v, %q", path, dead, text, want, why)
+	}
+}
+
+// Only a process that is proven dead makes its pid file one to remove.
+func TestDeadPidfile(t *testing.T) {
+	t.Parallel()
+	gone, zombie, lives := exec.Command("true"), exec.Command("true"), exec.Command("sleep", "600")
+	must(t, gone.Run())
+	must(t, zombie.Start())
+	must(t, lives.Start())
+	t.Cleanup(func() { zombie.Wait(); lives.Process.Kill(); lives.Wait() })
+	eventually(t, "a zombie", func() bool {
+		st, err := procfs.Default().Stat(zombie.Process.Pid)
+		return err == nil && st.State == 'Z'
+	})
+	threads, err := procfs.Default().Threads(0)
+	must(t, err)
+	for _, c := range []struct {
+		name, content string
+		age           time.Duration
+		dead          bool
+		why           string
+	}{
+		{"kb.pid", fmt.Sprintln(zombie.Process.Pid), 0, true, "has not reaped it"},
+		{"kb.pid", fmt.Sprintln(lives.Process.Pid), time.Hour, true, "is another program"},
+		{"kb.pid", fmt.Sprintln(lives.Process.Pid), 0, false, "the start time agrees"},
+		{"sleep.pid", fmt.Sprintln(lives.Process.Pid), 0, false, "agree"},
+		{"sleep.pid", fmt.Sprintln(lives.Process.Pid), time.Hour, false, "the clock was set"},
+		{"kb.pid", fmt.Sprintln(os.Getpid()), time.Hour, false, "this very process"},
+		{"kb.pid", fmt.Sprintln(threads[len(threads)-1]), 0, false, ""},
+		{"kb.pid", "", time.Hour, false, "it is empty"},
+		{"kb.pid", "kb", time.Hour, false, "no pid"},
+		{"kb.pid", "-1", time.Hour, false, "no pid"},
+		{"kb.pid", strings.Repeat("1\n", 4096), time.Hour, false, "cannot be read as a pid file"},
+		{"kb.conf", "port 80", time.Hour, false, "cannot be read as a pid file"},
+	} {
+		wantDead(t, pidFile(t, c.name, c.content, c.age), c.dead, c.why)
+	}
+	const never = 1<<22 + 1 // above the highest pid there can be
+	wantDead(t, pidFile(t, "kb.pid", fmt.Sprintln(never), 0), true, "there is no process")
+	wantDead(t, filepath.Join(place(t), "missing.pid"), false, "cannot be read")
+}
+
+// In a pid namespace of its own nothing is proven: the service may be outside.
+func TestDeadPidfileFromInside(t *testing.T) {
+	t.Parallel()
+	path := pidFile(t, "kb.pid", fmt.Sprintln(1<<22+1), 0)
+	apart(t, "judge "+path)
+	text, err := os.ReadFile(path + ".judged")
+	must(t, err)
+	if !strings.HasPrefix(string(text), "false ") || !strings.Contains(string(text), "not every process can be seen") && !strings.Contains(string(text), "another pid namespace") {
+		t.Errorf("%s", text)
+	}
 }
 
 // Locks that only exist: age, openers and workers are told; never to remove them.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -20,6 +21,7 @@ type seen struct {
 	holdings []holding
 	mapped   []mappedFile
 	total    int
+	opaque   bool  // the list could be read, and nothing of it be seen
 	err      error // of the list of descriptors
 	gone     bool
 }
@@ -108,9 +110,17 @@ func (s *scanner) work() {
 func (s *scanner) look(r *seen) {
 	pid := r.pid
 	var all []procfs.Descriptor
-	all, r.err = s.proc.Descriptors(pid, nil)
+	if s.brief {
+		all, r.err = s.proc.Files(pid, nil)
+	} else {
+		all, r.err = s.proc.Descriptors(pid, nil)
+	}
 	r.total = len(all)
+	r.opaque = opaque(all)
 	for _, d := range all {
+		if r.opaque {
+			break // it may be listed, but not looked into
+		}
 		if d.Type == procfs.Other {
 			continue
 		}
@@ -130,6 +140,11 @@ func (s *scanner) look(r *seen) {
 		_, err := s.proc.Stat(pid)
 		r.gone = errors.Is(err, fs.ErrNotExist)
 	}
+}
+
+// opaque says whether nothing could be seen of any descriptor.
+func opaque(all []procfs.Descriptor) bool {
+	return len(all) > 0 && !slices.ContainsFunc(all, func(d procfs.Descriptor) bool { return d.Type != procfs.Unseen })
 }
 
 // locksOf reads fdinfo only where a lock can be: three calls for each descriptor
@@ -180,6 +195,9 @@ func (h *host) merge(all []seen) []holding {
 		h.counts.Descriptors += r.total
 		if r.err != nil && !r.gone && !h.kernelThread(r.pid) {
 			denied++
+		}
+		if r.opaque {
+			h.opaque++
 		}
 		holdings = append(holdings, r.holdings...)
 		for _, d := range r.files {

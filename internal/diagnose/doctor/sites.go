@@ -37,6 +37,7 @@ const listing = 4096
 // discover finds the data directories among the files that are open for writing.
 func (h *host) discover() []*site {
 	var all []*site
+	h.engines = knownEngines()
 	checked := map[place]*site{}
 	for _, f := range h.sortedFiles() {
 		writers := f.writers()
@@ -70,7 +71,7 @@ func (h *host) sortedFiles() []*file {
 func (h *host) dataDirectory(f *file, pid int, checked map[place]*site) *site {
 	folder, base := filepath.Dir(f.path), filepath.Base(f.path)
 	for up := 0; up <= 3 && folder != "/"; up++ {
-		if slices.ContainsFunc(knownEngines(), func(e engine) bool { return up <= e.rise && e.mayHold(base) }) {
+		if slices.ContainsFunc(h.engines, func(e engine) bool { return up <= e.rise && e.mayHold(base) }) {
 			at := h.placeOf(pid, folder, f.Dev)
 			s, known := checked[at]
 			if !known {
