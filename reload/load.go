@@ -1,6 +1,7 @@
 package reload
 
 import (
+	"bytes"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -39,9 +40,11 @@ func (o Options) load(path string) (v Version, err error) {
 	if age := time.Since(changed(before)); !still.proven && age < o.Quiet && age >= 0 {
 		return v, errBusy
 	}
-	if v.Data, err = io.ReadAll(io.LimitReader(f, o.MaxBytes+1)); err != nil {
+	all := bytes.NewBuffer(make([]byte, 0, before.Size()+bytes.MinRead)) // in one piece: writers wait
+	if _, err = all.ReadFrom(io.LimitReader(f, o.MaxBytes+1)); err != nil {
 		return v, err
 	}
+	v.Data = all.Bytes()
 	if int64(len(v.Data)) > o.MaxBytes {
 		return v, &fs.PathError{Op: "read", Path: path, Err: ErrTooLong}
 	}

@@ -15,7 +15,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/solehold/solehold/internal/testneed"
 	"github.com/solehold/solehold/reload"
 	"golang.org/x/sys/unix"
 )
@@ -345,8 +344,7 @@ func TestNoContent(t *testing.T) {
 	}
 }
 
-func TestUnreadable(t *testing.T) {
-	testneed.Root(t)
+func TestNoFolder(t *testing.T) {
 	t.Parallel()
 	if _, err := reload.Read(t.Context(), filepath.Join(t.TempDir(), "no", "conf"), reload.Options{}); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("%v", err)

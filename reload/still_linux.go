@@ -44,7 +44,7 @@ func keepStill(f *os.File) (s stillness, err error) {
 	switch _, err := unix.FcntlInt(uintptr(fd), unix.F_SETLEASE, unix.F_RDLCK); {
 	case err == nil:
 		s.proven = true
-	case held(err):
+	case err == unix.EAGAIN: // EACCES says that the file is another user's
 		s.end()
 		return s, errBusy
 	}

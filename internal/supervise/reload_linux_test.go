@@ -1,12 +1,15 @@
 package supervise_test
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // reloader is a service that says what it reads at each SIGHUP.
@@ -17,6 +20,12 @@ func reloading(t *testing.T, script string, flags ...string) (conf string, lines
 	t.Helper()
 	conf = filepath.Join(t.TempDir(), "conf")
 	replace(t, conf, "one")
+	lines, run = reloadingFrom(t, conf, script, flags...)
+	return conf, lines, run
+}
+
+func reloadingFrom(t *testing.T, conf, script string, flags ...string) (lines func(want string), run *exec.Cmd) {
+	t.Helper()
 	args := append([]string{"run", "--create", "--reload", conf}, flags...)
 	run = exec.Command(tool, append(args, filepath.Join(t.TempDir(), "data"), "--", "sh", "-c", script, "sh", conf)...)
 	reader, writer, err := os.Pipe()
@@ -29,7 +38,7 @@ func reloading(t *testing.T, script string, flags ...string) (conf string, lines
 	}
 	writer.Close()
 	t.Cleanup(func() { run.Process.Signal(syscall.SIGTERM); run.Wait(); reader.Close() })
-	return conf, reads(t, reader), run
+	return reads(t, reader), run
 }
 
 // reads returns a function that reads on until a line contains a text.
@@ -66,7 +75,7 @@ func TestReload(t *testing.T) {
 	replace(t, conf, "two")
 	line("now: two")
 	replace(t, conf, "bad")
-	line("is not told: " + conf + ": the check refused it with code 1: bad")
+	line("is not told: " + conf + ": the check refused it with code 1: bad; it goes on with what it has")
 	replace(t, conf, "three")
 	line("now: three")
 }
@@ -79,4 +88,70 @@ func TestReloadDoesNotKill(t *testing.T) {
 	replace(t, conf, "two") // before there is a trap
 	line("began: two")
 	line("now: two")
+}
+
+// A file that is missing when the command starts is told when it comes: nothing that
+// the command has not seen counts as known.
+func TestReloadOfMissingFile(t *testing.T) {
+	t.Parallel()
+	conf := filepath.Join(t.TempDir(), "conf")
+	line, _ := reloadingFrom(t, conf, reloader)
+	line("began: ")
+	replace(t, conf, "one")
+	line("now: one")
+}
+
+// Of many changes in a row the last is told.
+func TestReloadBurst(t *testing.T) {
+	t.Parallel()
+	conf, line, _ := reloading(t, reloader)
+	line("began: one")
+	for i := range 200 {
+		replace(t, conf, fmt.Sprintf("v%d.", i))
+	}
+	line("now: v199.")
+}
+
+// checked waits until a content has been checked, which logged it.
+func checked(t *testing.T, log, text string) {
+	t.Helper()
+	for late := time.Now().Add(30 * time.Second); ; runtime.Gosched() {
+		if seen, err := os.ReadFile(log); err == nil && strings.Contains(string(seen), text) {
+			return
+		}
+		if time.Now().After(late) {
+			t.Fatalf("%q was never checked", text)
+		}
+	}
+}
+
+// Changes that come while the command does not listen become one, and a restart in
+// the meantime begins with the newest.
+func TestReloadWhilePending(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ script, want string }{
+		"deaf":    {`until [ -e "$1.go" ]; do sleep 0.05; done; ` + reloader, "now: three"},
+		"restart": {`if [ ! -e "$1.go" ]; then echo began; until [ -e "$1.go" ]; do sleep 0.05; done; exit 1; fi; ` + reloader, "began: three"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			log := filepath.Join(t.TempDir(), "log")
+			conf, line, run := reloading(t, "echo up; "+c.script, "--reload-check", "cat >>"+log, "--restart", "on-failure", "--restart-delay", "0s")
+			line("up")
+			for _, text := range []string{"two", "three"} {
+				replace(t, conf, text)
+				checked(t, log, text)
+			}
+			if err := os.WriteFile(conf+".go", nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			line(c.want)
+			replace(t, conf, "four")
+			line("now: four")
+			out, err := exec.Command(tool, "history", "--json", run.Args[len(run.Args)-6]).Output()
+			if n := strings.Count(string(out), "SIGHUP sent"); err != nil || n > 2 {
+				t.Errorf("told %d times, %v\n%s", n, err, out)
+			}
+		})
+	}
 }
