@@ -14,3 +14,6 @@ func ownerOf(st fs.FileInfo) (uid, gid int, ok bool) {
 	}
 	return int(sys.Uid), int(sys.Gid), true
 }
+
+// nonBlock opens a fifo without waiting for its other end.
+const nonBlock = syscall.O_NONBLOCK

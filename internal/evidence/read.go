@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 )
 
@@ -169,7 +168,7 @@ func openPart(state *os.Root, id, name string) (*os.File, error) {
 		return nil, &fs.PathError{Op: "open", Path: at, Err: ErrNotOurs}
 	}
 	// Not blocking: a fifo may take the place between the two calls.
-	f, err := state.OpenFile(at, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	f, err := state.OpenFile(at, os.O_RDONLY|nonBlock, 0)
 	if err != nil {
 		return nil, err
 	}
