@@ -140,6 +140,23 @@ func TestDoctorUnprivileged(t *testing.T) {
 	}
 }
 
+// Root without the right to look into processes can list their descriptors, and no
+// more: then it is not known who has a lock, which must not sound like nobody.
+func TestDoctorListedButNotSeen(t *testing.T) {
+	testneed.Root(t)
+	t.Parallel()
+	testneed.Program(t, "setpriv", "apt-get install util-linux")
+	lf := filepath.Join(filepath.Dir(dataDir(t)), "lf")
+	locked(t, lf)
+	r, code := doctorReport(t, "setpriv", "--bounding-set", "-sys_ptrace", "--inh-caps", "-sys_ptrace", "solehold", "doctor", lf)
+	if code != 2 || len(r.Findings) > 0 || len(r.Paths) != 1 || r.Paths[0].State != "held" {
+		t.Errorf("code %d, %+v", code, r)
+	}
+	if len(r.Gaps) != 1 || r.Gaps[0].Count == 0 || !strings.Contains(r.Gaps[0].Why, "no permission") {
+		t.Errorf("%+v", r.Gaps)
+	}
+}
+
 // Where /proc hides the processes of others, that is said.
 func TestDoctorHidepid(t *testing.T) {
 	testneed.Root(t)
