@@ -200,3 +200,25 @@ func BenchmarkTryLock(b *testing.B) {
 		table.Unlock(k)
 	}
 }
+
+// A key that many want at once is handed on to each of them, and those who give up
+// in the very moment of their turn neither keep it nor lose it.
+func TestTurnMeetsGivingUp(t *testing.T) {
+	t.Parallel()
+	table := keylock.New[int]()
+	for range 2000 {
+		table.TryLock(1)
+		ctx, cancel := context.WithCancel(t.Context())
+		end := make(chan error, 1)
+		go func() { end <- table.Lock(ctx, 1) }()
+		go cancel()
+		table.Unlock(1)
+		if err := <-end; err == nil {
+			table.Unlock(1)
+		}
+		if !table.TryLock(1) {
+			t.Fatal("nobody has it, and it is locked")
+		}
+		table.Unlock(1)
+	}
+}

@@ -16,6 +16,9 @@ type rootFlags struct {
 	instance  string
 	ephemeral bool
 	yes       bool
+	adopt     bool
+	strict    bool
+	pins      string
 }
 
 func (a *app) rootCommand() *cobra.Command {
@@ -70,7 +73,11 @@ func (a *app) rootNew() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			root, err := dataroot.Open(cmd.Context(), base, args[1], &dataroot.Options{Instance: f.instance, Ephemeral: f.ephemeral})
+			warn := func(err error) { a.say("warning: %v", err) }
+			root, err := dataroot.Open(cmd.Context(), base, args[1], &dataroot.Options{
+				Instance: f.instance, Ephemeral: f.ephemeral, Adopt: f.adopt, Pins: f.pins,
+				Lock: solehold.Options{Strict: f.strict, OnWarning: warn},
+			})
 			if err != nil {
 				return rootError(cmd, args[0], err)
 			}
@@ -81,6 +88,9 @@ func (a *app) rootNew() *cobra.Command {
 	cmd.Long = cmd.Short + ". One that is there stays as it is." + codesHelp("", rootCodes())
 	cmd.Flags().StringVar(&f.instance, "instance", "", "which one of several instances of the service")
 	cmd.Flags().BoolVar(&f.ephemeral, "ephemeral", false, "a root that solehold root gc removes when nobody has it")
+	cmd.Flags().BoolVar(&f.adopt, "adopt", false, "take the disk that the root lies on now for its own: it was moved on purpose")
+	cmd.Flags().BoolVar(&f.strict, "strict", false, "refuse odd places: below a directory for temporary files, inside another data directory")
+	cmd.Flags().StringVar(&f.pins, "pins", "", "keep the notes of which root was born on which disk in this `directory`")
 	return cmd
 }
 

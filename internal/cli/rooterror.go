@@ -23,6 +23,7 @@ func rootError(cmd *cobra.Command, base string, err error) error {
 	var name *dataroot.NameError
 	var bad *dataroot.BaseError
 	var pinned *dataroot.PinnedError
+	var place *dataroot.PlaceError
 	var held *solehold.HeldError
 	switch {
 	case errors.As(err, &name):
@@ -30,7 +31,9 @@ func rootError(cmd *cobra.Command, base string, err error) error {
 	case errors.As(err, &bad):
 		return &refusedRoot{err, "name a directory that only its owner writes to"}
 	case errors.As(err, &pinned):
-		return &refusedRoot{err, "mount that disk; if the root is to begin anew here, remove the note in " + dataroot.PinsDir()}
+		return &refusedRoot{err, "mount that disk; if the root was moved on purpose or is to begin anew here, solehold root new --adopt"}
+	case errors.As(err, &place):
+		return &refusedRoot{err, "take another base, or leave out --strict"}
 	case errors.Is(err, dataroot.ErrStranger):
 		return &refusedRoot{err, "take another name, or move what is there"}
 	case errors.As(err, &held):

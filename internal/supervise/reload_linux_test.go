@@ -75,7 +75,8 @@ func TestReload(t *testing.T) {
 	replace(t, conf, "two")
 	line("now: two")
 	replace(t, conf, "bad")
-	line("is not told: " + conf + ": the check refused it with code 1: bad; it goes on with what it has")
+	line("is not told: " + conf + ": the check refused it with code 1: bad")
+	line("; it goes on with what it has")
 	replace(t, conf, "three")
 	line("now: three")
 }
@@ -148,7 +149,7 @@ func TestReloadWhilePending(t *testing.T) {
 			line(c.want)
 			replace(t, conf, "four")
 			line("now: four")
-			out, err := exec.Command(tool, "history", "--json", run.Args[len(run.Args)-6]).Output()
+			out, err := exec.Command(tool, "history", "--json", run.Args[len(run.Args)-7]).Output()
 			if n := strings.Count(string(out), "SIGHUP sent"); err != nil || n > 2 {
 				t.Errorf("told %d times, %v\n%s", n, err, out)
 			}
