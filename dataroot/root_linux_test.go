@@ -165,17 +165,3 @@ func TestPinned(t *testing.T) {
 		t.Error("a note that cannot be read was taken for none")
 	}
 }
-
-// No two pairs of service and instance share a directory.
-func TestPairsAreApart(t *testing.T) {
-	t.Parallel()
-	base, pins := at(t)
-	seen := map[string]string{}
-	for _, p := range [][2]string{{"kb", ""}, {"kb", "blue"}, {"kb", "green"}, {"kb-blue", ""}, {"kb.blue", ""}, {"blue", "kb"}} {
-		r := open(t, base, p[0], &dataroot.Options{Instance: p[1], Pins: pins})
-		if before, ok := seen[r.Dir()]; ok {
-			t.Errorf("%v and %s share %s", p, before, r.Dir())
-		}
-		seen[r.Dir()] = p[0] + "@" + p[1]
-	}
-}

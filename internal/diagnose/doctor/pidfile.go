@@ -49,8 +49,8 @@ func DeadPidfile(ctx context.Context, path string, o Options) (dead bool, why st
 		return false, "it cannot be read as a pid file"
 	}
 	switch {
-	case p.verdict == "zombie", p.verdict == "reused" && p.sure == Likely, p.verdict == "gone" && p.sure == Certain:
-	default:
+	case p.verdict == "zombie", p.verdict == "gone" && p.sure == Certain:
+	default: // "reused" rests on clocks and names, which is enough for a finding and not for a removal
 		return false, line("%s", p.detail)
 	}
 	if !h.first || h.hiding() != "" {
