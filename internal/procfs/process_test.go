@@ -3,8 +3,10 @@ package procfs_test
 import (
 	"errors"
 	"io/fs"
+	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/solehold/solehold/internal/procfs"
 )
@@ -159,5 +161,37 @@ func TestCgroupsMalformed(t *testing.T) {
 		if got != nil {
 			t.Errorf("%q: got %v beside the error", line, got)
 		}
+	}
+}
+
+// The signals that a process handles itself are bits of a number in hex, the lowest
+// for signal 1.
+func TestCatches(t *testing.T) {
+	const head = "Name:\tx\nTgid:\t7\nPPid:\t1\nUid:\t0\t0\t0\t0\nGid:\t0\t0\t0\t0\n"
+	for text, caught := range map[string][]int{
+		"SigCgt:\t0000000000000000\n":                            {},
+		"SigCgt:\t0000000000000001\n":                            {1},
+		"SigCgt:\t0000000180014003\n":                            {1, 2, 15, 17, 32, 33},
+		"SigIgn:\t00000000ffffffff\nSigCgt:\t8000000000000000\n": {64},
+		"": {},
+	} {
+		fsys := fstest.MapFS{"7/status": &fstest.MapFile{Data: []byte(head + text)}}
+		st, err := procfs.New(fsys).Status(7)
+		if err != nil {
+			t.Fatalf("%q: %v", text, err)
+		}
+		var got []int
+		for sig := range 66 {
+			if st.Catches(sig) {
+				got = append(got, sig)
+			}
+		}
+		if !slices.Equal(got, caught) {
+			t.Errorf("%q: %v, want %v", text, got, caught)
+		}
+	}
+	fsys := fstest.MapFS{"7/status": &fstest.MapFile{Data: []byte(head + "SigCgt:\tmany\n")}}
+	if st, err := procfs.New(fsys).Status(7); err == nil {
+		t.Errorf("no number: %+v", st)
 	}
 }
