@@ -4,7 +4,6 @@ package dataroot
 
 import (
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 )
@@ -13,4 +12,4 @@ import (
 func open(fs.FileInfo) bool { return false }
 
 // claim cannot tell a dead maker from a slow one on this system.
-func claim(*os.Root) (io.Closer, error) { return nil, errors.ErrUnsupported }
+func claim(*os.Root) (*os.File, error) { return nil, errors.ErrUnsupported }

@@ -3,7 +3,6 @@
 package dataroot
 
 import (
-	"io"
 	"io/fs"
 	"os"
 
@@ -16,8 +15,8 @@ func open(st fs.FileInfo) bool { return st.Mode().Perm()&0o002 != 0 }
 // claim takes a directory in which a root is being made, until the returned file is
 // closed or this process ends; it is nil while another process has it. The
 // kernel frees it, so a maker that was killed is told from one that is slow.
-func claim(root *os.Root) (io.Closer, error) {
-	f, err := root.Open(".")
+func claim(root *os.Root) (*os.File, error) {
+	f, err := root.Open(".") //solehold:allow locktemp it is relative to the directory that root has open
 	if err != nil {
 		return nil, err
 	}
