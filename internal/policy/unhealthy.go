@@ -67,7 +67,7 @@ func (m *Machine) evidenceDone(in Input) {
 // kill stops the tree. The tree of a holder gets an ID of its own.
 func (m *Machine) kill() {
 	if m.cfg.Mode == Watch {
-		m.life = life{id: m.next(), warm: m.warm, ending: m.ending}
+		m.life, m.stopped = life{id: m.next(), warm: m.warm, ending: m.ending}, true
 	}
 	m.stopTree(BecauseUnhealthy)
 }

@@ -6,7 +6,9 @@ type view struct {
 	held   bool   // whether the last state that was free or held was held
 	holder uint64 // who held it then
 	said   bool   // that a start is withheld
-	warned bool   // that the lock leaves open what to do
+	// stopped says that this watch has stopped a holder.
+	stopped bool
+	warned  bool // that the lock leaves open what to do
 }
 
 // look takes a look at the lock. It decides nothing: the verdict of the round does.
@@ -69,7 +71,7 @@ func (m *Machine) recover() {
 		m.said = true
 		m.once(BecauseGivenUp)
 	case m.applies(serveBackoff, m.rest() > 0):
-		if m.cfg.Once {
+		if m.cfg.Once && !m.stopped { // what it has stopped it starts again, if later
 			m.end(BecauseBackoff)
 			return
 		}
