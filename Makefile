@@ -17,9 +17,10 @@ HEAVY     ?= /(examples/kb|fence|cluster/(etcd|redis|zookeeper|postgres|consul)|
 # One of which only the tests do: it is built.
 HEAVY_TESTS ?= /internal/diagnose/doctor$$
 
-# The race detector needs a C compiler and runs where goroutines share something.
+# The race detector needs a C compiler and runs where goroutines share something. The tests of supervise drive the
+# binary, which is built without it.
 RACE      ?= $(if $(shell command -v "$$($(GO) env CC)"),1,0)
-RACE_DIRS ?= . health cluster dataroot reload keylock $(addprefix internal/,supervise oslock procfs procid record journal datadir sdnotify evidence clean diagnose diagnose/doctor)
+RACE_DIRS ?= . health cluster dataroot reload keylock $(addprefix internal/,oslock procfs procid record journal datadir sdnotify evidence clean diagnose diagnose/doctor)
 race_pkgs  = $(foreach d,$(RACE_DIRS),$(if $(wildcard $(d)/*.go),./$(d)))
 
 .PHONY: all build test deps race lint locks format cross fmt bench bench-supervisors demo man clean

@@ -61,7 +61,8 @@ func Status(ctx context.Context, dir string, o *solehold.Options) Report {
 		return r
 	}
 	r.Findings = slices.Clip(r.Findings)
-	full, answered := within(ctx, time.Until(end), func() Report { return r.detailed(dir, o) })
+	seen := r // what goes on after its time must not meet what is written below
+	full, answered := within(ctx, time.Until(end), func() Report { return seen.detailed(dir, o) })
 	if !answered {
 		r.Findings = append(r.Findings, "who writes there and what happened before: not known, the file system did not answer within "+limit(o).String())
 		return r

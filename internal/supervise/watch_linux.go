@@ -303,8 +303,8 @@ func (l *lookout) launched(c policy.Command, r launched) {
 		if l.w.Unit != "" {
 			text = "started " + l.w.Unit + ": " + text
 		}
-		l.w.Say("%s: started: %s", l.w.Dir, text)
 		l.log(solehold.Event{Kind: journal.Recovery, PID: r.pid, Name: l.w.name(), Detail: text})
+		l.w.Say("%s: started: %s", l.w.Dir, text)
 		l.feed(policy.Input{Kind: policy.ChildStarted, For: c.ID})
 		return
 	case !r.held:
