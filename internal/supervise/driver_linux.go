@@ -16,14 +16,25 @@ type driver struct {
 	do      func(policy.Command)
 	pending []policy.Input
 	feeding bool
+	clocks  func() (boot, awake time.Duration)
+	slept   time.Duration // what the machine has slept through since it was booted
 }
+
+// sleepSlack is how far the two clocks may be apart because they are read one
+// after the other.
+const sleepSlack = time.Second
 
 // drive makes a machine with what is remembered.
 func drive(c policy.Config, remembered policy.Memory, do func(policy.Command)) (driver, error) {
-	m, err := policy.New(c, remembered, sinceBoot())
+	return driveBy(systemClocks, c, remembered, do)
+}
+
+func driveBy(clocks func() (boot, awake time.Duration), c policy.Config, remembered policy.Memory, do func(policy.Command)) (driver, error) {
+	boot, awake := clocks()
+	m, err := policy.New(c, remembered, boot)
 	t := time.NewTimer(time.Hour)
 	t.Stop()
-	return driver{machine: m, timer: t, do: do}, err
+	return driver{machine: m, timer: t, do: do, clocks: clocks, slept: boot - awake}, err
 }
 
 // feed gives the machine an input. What comes of its commands are inputs again:
@@ -36,23 +47,40 @@ func (d *driver) feed(in policy.Input) {
 	d.feeding = true
 	for len(d.pending) > 0 {
 		in, d.pending = d.pending[0], d.pending[1:]
-		in.Rand = rand.Float64() // starters that failed together must not come back together
-		for _, c := range d.machine.Step(sinceBoot(), in) {
-			if c.Op == policy.Wake {
-				d.timer.Reset(max(0, c.At-sinceBoot()))
-				continue
-			}
-			d.do(c)
+		now, awake := d.clocks()
+		if slept := now - awake; slept-d.slept > sleepSlack {
+			d.slept = slept
+			d.step(now, policy.Input{Kind: policy.ClockGap}) // before whatever came while nobody ran
 		}
+		d.step(now, in)
 	}
 	d.feeding = false
 }
 
+func (d *driver) step(now time.Duration, in policy.Input) {
+	in.Rand = rand.Float64() // starters that failed together must not come back together
+	for _, c := range d.machine.Step(now, in) {
+		if c.Op == policy.Wake {
+			d.timer.Reset(max(0, c.At-now))
+			continue
+		}
+		d.do(c)
+	}
+}
+
+// systemClocks reads the time since the machine was booted with the time that it
+// slept, and without.
+func systemClocks() (boot, awake time.Duration) {
+	return sinceBoot(), clock(unix.CLOCK_MONOTONIC)
+}
+
 // sinceBoot is CLOCK_BOOTTIME: nobody can step it, and it goes on while the
 // machine sleeps.
-func sinceBoot() time.Duration {
+func sinceBoot() time.Duration { return clock(unix.CLOCK_BOOTTIME) }
+
+func clock(id int32) time.Duration {
 	var ts unix.Timespec
-	if unix.ClockGettime(unix.CLOCK_BOOTTIME, &ts) != nil {
+	if unix.ClockGettime(id, &ts) != nil {
 		return 0
 	}
 	return time.Duration(ts.Nano())
