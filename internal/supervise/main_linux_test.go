@@ -36,9 +36,19 @@ func TestMain(m *testing.M) {
 		play(os.Args[1:])
 		return
 	}
+	hearHangup()
 	// What the tests were given themselves is not for those that they start.
 	unix.CloseRange(3, 1<<20, unix.CLOSE_RANGE_CLOEXEC)
 	os.Exit(withTool(m.Run))
+}
+
+// hearHangup begins anew where this process was started to ignore SIGHUP, as by
+// nohup: what it starts would ignore it, too, and Go cannot take that back.
+func hearHangup() {
+	env, err := exec.LookPath("env")
+	if self, selfErr := os.Executable(); err == nil && selfErr == nil && signal.Ignored(syscall.SIGHUP) {
+		syscall.Exec(env, append([]string{"env", "--default-signal=HUP", self}, os.Args[1:]...), os.Environ())
+	}
 }
 
 func withTool(run func() int) int {
