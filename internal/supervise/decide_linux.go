@@ -1,9 +1,9 @@
 package supervise
 
 import (
+	"cmp"
 	"fmt"
 	"math"
-	"syscall"
 	"time"
 
 	"github.com/solehold/solehold"
@@ -40,14 +40,21 @@ func (r *runner) do(c policy.Command) {
 
 // markReady tells everybody that the service serves, once in its life.
 func (r *runner) markReady(how string) {
+	if r.nowReady(how) {
+		r.relay.say("READY=1\nSTATUS=ready: " + solehold.Printable(how))
+	}
+}
+
+// nowReady writes down that the service serves; false where that is known.
+func (r *runner) nowReady(how string) bool {
 	if r.ready || r.child == nil {
-		return
+		return false
 	}
 	r.ready = true
 	if err := r.lock.ReadyBy(how); err != nil {
 		r.c.Say("%v", err)
 	}
-	r.relay.say("READY=1\nSTATUS=ready: " + solehold.Printable(how))
+	return true
 }
 
 // mark tells that the service fails, or answers again.
@@ -86,7 +93,7 @@ func (r *runner) stopTree(c policy.Command) {
 		if r.c.UnhealthySignal != 0 {
 			r.unwell = r.incident
 		}
-		r.stop(signalOf(r.c.UnhealthySignal, r.c.StopSignal))
+		r.stop(cmp.Or(r.c.UnhealthySignal, r.c.StopSignal))
 	}
 	// What a command left behind is stopped by settle.
 }
@@ -133,36 +140,16 @@ func (r *runner) because(c policy.Command) string {
 func (r *runner) conclude(c policy.Command) {
 	r.over = true
 	r.memory.save(r.machine.Memory())
-	if c.Op != policy.GiveUp {
-		return
-	}
-	r.gaveUp = c.Cause
-	if c.Cause == policy.BecauseGivenUp {
-		return // nothing was tried
-	}
-	text := fmt.Sprintf("giving up: %s, %s", r.because(c), r.tries())
-	r.c.Say("%s: %s", r.lock.Dir(), text)
-	r.log(solehold.Event{Kind: journal.Restart, Detail: text})
-}
-
-func (r *runner) tries() string {
-	if r.lives == 1 {
-		return "and earlier runs failed too often before it"
-	}
-	return fmt.Sprintf("for the %s time in a row", ordinal(r.lives))
-}
-
-func ordinal(n int) string {
 	switch {
-	case n%100 >= 11 && n%100 <= 13:
-	case n%10 == 1:
-		return fmt.Sprint(n, "st")
-	case n%10 == 2:
-		return fmt.Sprint(n, "nd")
-	case n%10 == 3:
-		return fmt.Sprint(n, "rd")
+	case c.Op != policy.GiveUp:
+	case c.Cause == policy.BecauseGivenUp:
+		r.failed = &GivenUpError{Dir: r.lock.Dir()}
+	default:
+		r.last.GaveUp = true
+		text := fmt.Sprintf("giving up after %.0f failures in a row: %s", math.Ceil(r.machine.Memory().Failures), r.because(c))
+		r.c.Say("%s: %s", r.lock.Dir(), text)
+		r.log(solehold.Event{Kind: journal.Restart, Detail: text})
 	}
-	return fmt.Sprint(n, "th")
 }
 
 // short is a duration without digits that nobody reads.
@@ -178,11 +165,3 @@ func short(d time.Duration) string {
 
 // exitOf is what the machine knows of an end.
 func exitOf(e End) policy.Exit { return policy.Exit{Code: e.Code, Signal: int(e.Signal)} }
-
-// signalOf is nothing for a service that is stopped as any other.
-func signalOf(s, otherwise syscall.Signal) syscall.Signal {
-	if s == 0 {
-		return otherwise
-	}
-	return s
-}

@@ -46,43 +46,26 @@ type savedIncident struct {
 // stopped is stopped, evidence or not.
 const evidenceLimit = evidence.DefaultLimit + 2*time.Second
 
+// outputLimit is how long the end of the output may take to be read.
+const outputLimit = time.Second
+
 // saveEvidence takes an incident, and ends in time whatever happens.
 func saveEvidence(place func() (*os.Root, error), request evidence.Request, output func() []byte) savedIncident {
-	done := make(chan savedIncident, 1)
-	go func() {
-		request.Output = soon(output)
+	s, ok := within(evidenceLimit, func() savedIncident {
+		// The output may go to a file that hangs, and the rest is worth saving.
+		request.Output, _ = within(outputLimit, output)
 		root, err := place()
 		if err != nil {
-			done <- savedIncident{err: err}
-			return
+			return savedIncident{err: err}
 		}
 		defer root.Close()
 		in, err := evidence.Take(context.Background(), root, request)
-		done <- savedIncident{Incident: in, err: err}
-	}()
-	late := time.NewTimer(evidenceLimit)
-	defer late.Stop()
-	select {
-	case s := <-done:
-		return s
-	case <-late.C:
-		return savedIncident{err: fmt.Errorf("the place of the evidence did not answer within %s", evidenceLimit)}
+		return savedIncident{Incident: in, err: err}
+	})
+	if !ok {
+		s.err = fmt.Errorf("the place of the evidence did not answer within %s", evidenceLimit)
 	}
-}
-
-// soon returns what a function gives, if it does soon: the output may go to a
-// file that hangs, and the rest is worth saving.
-func soon(output func() []byte) []byte {
-	kept := make(chan []byte, 1)
-	go func() { kept <- output() }()
-	late := time.NewTimer(time.Second)
-	defer late.Stop()
-	select {
-	case text := <-kept:
-		return text
-	case <-late.C:
-		return nil
-	}
+	return s
 }
 
 // saw tells of an incident, and then the machine: what follows from it comes
@@ -119,7 +102,7 @@ func (r *runner) lastWords(id string) {
 	if err != nil {
 		return
 	}
-	go func() {
+	r.words.Go(func() {
 		defer root.Close()
 		r.output.settle()
 		finding, err := evidence.Amend(root, id, r.output.kept())
@@ -128,5 +111,5 @@ func (r *runner) lastWords(id string) {
 			return
 		}
 		r.log(solehold.Event{Kind: journal.Incident, Detail: id + ": " + finding})
-	}()
+	})
 }

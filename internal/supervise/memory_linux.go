@@ -36,14 +36,14 @@ type written struct {
 }
 
 // openMemory opens the place; what fails is said, and then nothing is remembered.
-func openMemory(dir, statePath string, say func(string, ...any)) *memory {
+func openMemory(name, dir, statePath string, say func(string, ...any)) *memory {
 	s, err := datadir.StateOf(dir, statePath)
 	if err != nil {
 		say("failures will not be remembered: %v", err)
 		return nil
 	}
 	boot, _ := procfs.Default().BootID()
-	return &memory{name: FailuresName, state: s, boot: boot, say: say}
+	return &memory{name: name, state: s, boot: boot, say: say}
 }
 
 // load returns what is remembered, with the time that has passed since. What

@@ -18,7 +18,7 @@ func remembering(t *testing.T) *memory {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { lock.Release() })
-	m := openMemory(dir, "", t.Logf)
+	m := openMemory(FailuresName, dir, "", t.Logf)
 	if m == nil {
 		t.Fatal("no memory")
 	}
@@ -84,7 +84,7 @@ func TestMemoryTakesNothingBroken(t *testing.T) {
 func TestNoMemory(t *testing.T) {
 	t.Parallel()
 	said := 0
-	m := openMemory(t.TempDir()+"/missing", "", func(string, ...any) { said++ })
+	m := openMemory(FailuresName, t.TempDir()+"/missing", "", func(string, ...any) { said++ })
 	m.save(policy.Memory{Failures: 3})
 	if got := m.load(); got != (policy.Memory{}) || said != 1 {
 		t.Errorf("%+v, said %d times", got, said)

@@ -161,6 +161,9 @@ func (o *output) close() {
 // copy passes everything on until the last writer is gone.
 func (s *stream) copy() {
 	defer close(s.done)
+	if s.to > 2 { // ours
+		defer unix.Close(s.to)
+	}
 	defer s.read.Close() // a command that writes to nobody learns it as without us
 	raw, err := s.read.SyscallConn()
 	if err != nil {

@@ -71,18 +71,18 @@ func (r *runner) newProber() (err error) {
 
 // ask asks once, on a goroutine of its own, and sends the verdict to the machine.
 func (p *prober) ask(alive context.Context, c policy.Command) {
-	a := p.health
-	if c.Which == policy.Startup {
-		a = p.startup
-	}
 	go func() {
-		result := p.judge(alive, a)
+		result := p.judge(alive, c.Which)
 		p.say(policy.Input{Kind: policy.ProbeResult, For: c.ID, Verdict: verdict(result.Verdict), Reason: result.Detail})
 	}()
 }
 
 // judge asks once and keeps the answer.
-func (p *prober) judge(ctx context.Context, a *asker) health.Result {
+func (p *prober) judge(ctx context.Context, which policy.Which) health.Result {
+	a := p.health
+	if which == policy.Startup {
+		a = p.startup
+	}
 	result := a.settings.Check(ctx, a.probe)
 	if !a.check.AnyAnswer {
 		result = p.identity.check(result)

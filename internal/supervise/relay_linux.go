@@ -38,7 +38,10 @@ type relay struct {
 // newRelay makes the socket for the command. Everything is optional: a service
 // works without its manager's ear.
 func newRelay(r *runner) *relay {
-	l := &relay{notices: make(chan notice), tell: r.c.Say, done: r.done, probed: r.c.Health != nil || r.c.Startup != nil, activated: os.Getenv(sdnotify.ListenPIDVar) == strconv.Itoa(os.Getpid())}
+	l := &relay{
+		notices: make(chan notice), tell: r.c.Say, done: r.done, probed: r.c.Health != nil || r.c.Startup != nil,
+		activated: os.Getenv(sdnotify.ListenPIDVar) == strconv.Itoa(os.Getpid()),
+	}
 	for _, c := range []*Check{r.c.Health, r.c.Startup} {
 		if c != nil && c.Beat > 0 {
 			l.offered = c.Beat
@@ -172,21 +175,12 @@ func (r *runner) notice(m notice) {
 // markReadyBy takes the command's own word that it serves. The manager has heard
 // it already.
 func (r *runner) markReadyBy(status string) {
-	if !r.ready {
-		r.ready = true
-		if err := r.lock.ReadyBy("as it says itself" + after("; ", status)); err != nil {
-			r.c.Say("%v", err)
-		}
+	how := "as it says itself"
+	if status != "" {
+		how += "; " + status
 	}
+	r.nowReady(how)
 	r.feed(policy.Input{Kind: policy.ChildReady, For: r.id, Reason: status})
-}
-
-// after joins two texts if there is a second one.
-func after(join, text string) string {
-	if text == "" {
-		return ""
-	}
-	return join + text
 }
 
 // extend gives a command that asks for it more time to stop.

@@ -1,6 +1,7 @@
 package supervise
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -122,7 +123,7 @@ func (r *runner) reload(c change) {
 	if r.child == nil || r.end != nil || r.stopping {
 		return // the next one reads the file when it starts
 	}
-	sig := signalOf(r.c.Reload.Signal, syscall.SIGHUP)
+	sig := cmp.Or(r.c.Reload.Signal, syscall.SIGHUP)
 	if c.err == nil && !r.hears(sig) {
 		if c.since.IsZero() {
 			c.since = time.Now()

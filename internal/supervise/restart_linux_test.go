@@ -22,7 +22,7 @@ func TestCrashLoopGivesUp(t *testing.T) {
 	r := s.sh(nil, "echo life; exit 3", loop...)
 	r.exits(gaveUp)
 	lines := strings.Split(strings.TrimSpace(r.errs.all()), "\n")
-	if last := lines[len(lines)-1]; !strings.Contains(last, "giving up: the command ended (exit code 3), for the 3rd time in a row") {
+	if last := lines[len(lines)-1]; !strings.Contains(last, "giving up after 3 failures in a row: the command ended (exit code 3)") {
 		t.Errorf("last line: %s", last)
 	}
 	if n := strings.Count(r.out.all(), "life"); n != 3 {

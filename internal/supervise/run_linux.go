@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"sync"
 	"syscall"
 
 	"github.com/solehold/solehold"
@@ -43,7 +44,7 @@ func Run(ctx context.Context, c Config) (End, error) {
 	starter.tell(err)
 	if err != nil {
 		r.close()
-		return End{}, errors.Join(err, r.lock.Release())
+		return End{}, errors.Join(err, r.lock.Abandon()) // nothing was done in it
 	}
 	go r.keepSlim()
 	r.loop()
@@ -95,12 +96,12 @@ type runner struct {
 	life
 	lives    int            // begun so far
 	last     End            // of the life before
-	failed   error          // why the first start came to nothing
+	failed   error          // why nothing was started at all
 	stopWith syscall.Signal // what the stop of all was asked with, 0 before
 	over     bool
-	gaveUp   policy.Cause
 	lost     error
-	incident string // the last one that was saved
+	incident string         // the last one that was saved
+	words    sync.WaitGroup // last ones that are being added to an incident
 }
 
 // prepare makes what outlives a single life of the command, and asks for the
@@ -116,7 +117,7 @@ func (r *runner) prepare() error {
 	var remembered policy.Memory
 	if r.c.judged() {
 		r.output = newOutput(r.c)
-		r.memory = openMemory(r.lock.Dir(), r.c.Options.StateDir, r.c.Say)
+		r.memory = openMemory(FailuresName, r.lock.Dir(), r.c.Options.StateDir, r.c.Say)
 		remembered = r.memory.load()
 	}
 	err := r.newProber()
@@ -139,7 +140,7 @@ func (r *runner) prepare() error {
 func (r *runner) forgive() {
 	m := r.memory
 	if m == nil {
-		if m = openMemory(r.lock.Dir(), r.c.Options.StateDir, r.c.Say); m == nil {
+		if m = openMemory(FailuresName, r.lock.Dir(), r.c.Options.StateDir, r.c.Say); m == nil {
 			return
 		}
 		defer m.close()
@@ -225,24 +226,14 @@ func (r *runner) pulse() {
 
 // finish gives the directory back, now that nobody works in it any more.
 func (r *runner) finish() (End, error) {
-	if err := r.lock.SetChild(nil); err != nil {
-		r.c.Say("%v", err)
+	within(drain, func() bool { r.words.Wait(); return true })
+	for _, step := range []func() error{func() error { return r.lock.SetChild(nil) }, r.lock.Release} {
+		if err := step(); err != nil {
+			r.c.Say("%v", err)
+		}
 	}
-	letGo := r.lock.Release
-	if r.gaveUp == policy.BecauseGivenUp {
-		letGo = r.lock.Abandon
-	}
-	err := letGo()
 	r.close()
-	if err != nil {
-		r.c.Say("%v", err)
-	}
-	switch r.last.Lost = r.lost; {
-	case r.gaveUp == policy.BecauseGivenUp:
-		return End{}, &GivenUpError{Dir: r.lock.Dir()}
-	case r.gaveUp != policy.BecauseNone:
-		r.last.GaveUp = true
-	}
+	r.last.Lost = r.lost
 	return r.last, nil
 }
 

@@ -14,15 +14,11 @@ import (
 
 	"github.com/solehold/solehold"
 	"github.com/solehold/solehold/health"
-	"github.com/solehold/solehold/internal/evidence"
 	"github.com/solehold/solehold/internal/journal"
 	"github.com/solehold/solehold/internal/policy"
 	"github.com/solehold/solehold/internal/procfs"
 	"github.com/solehold/solehold/internal/procid"
 )
-
-// retryStop is the time between two attempts to stop a holder that did not end.
-const retryStop = 10 * time.Second
 
 // Run watches until a signal ends it or, with Once, until its first decision. An
 // error says that it could not begin.
@@ -43,11 +39,8 @@ func (w Watch) Run(ctx context.Context) (Watched, error) {
 	patience, hurry := context.WithCancel(ctx)
 	defer hurry()
 	l := &lookout{
-		w: w, ctx: ctx, patience: patience, hurry: hurry, role: role, memory: openMemory(w.Dir, w.Options.StateDir, w.Say),
+		w: w, ctx: ctx, patience: patience, hurry: hurry, role: role, memory: openMemory(WatchName, w.Dir, w.Options.StateDir, w.Say),
 		results: make(chan func(), 1), signals: make(chan os.Signal, 8),
-	}
-	if l.memory != nil {
-		l.memory.name = WatchName
 	}
 	defer l.memory.close()
 	l.listen()
@@ -197,15 +190,11 @@ func (l *lookout) carryOut(c policy.Command) {
 // look asks the service first. Who has the directory is only of interest where
 // that is not well: a healthy round costs one question.
 func (l *lookout) look(c policy.Command) {
-	a := l.prober.health
-	if c.Which == policy.Startup {
-		a = l.prober.startup
-	}
 	l.asking.Add(1)
 	l.later(func() func() {
 		result := func() health.Result {
 			defer l.asking.Done()
-			return l.prober.judge(l.ctx, a)
+			return l.prober.judge(l.ctx, c.Which)
 		}()
 		var status solehold.Status
 		bad := !result.Verdict.Good()
@@ -225,21 +214,6 @@ func (l *lookout) look(c policy.Command) {
 func (l *lookout) settle(cancel func()) {
 	cancel()
 	within(killWait, func() bool { l.asking.Wait(); return true })
-}
-
-// within returns what a function gives that may never come back, and whether it
-// did.
-func within[T any](limit time.Duration, work func() T) (result T, ok bool) {
-	done := make(chan T, 1)
-	go func() { done <- work() }()
-	t := time.NewTimer(limit)
-	defer t.Stop()
-	select {
-	case result = <-done:
-		return result, true
-	case <-t.C:
-		return result, false
-	}
 }
 
 // see tells the machine who has the directory.
@@ -318,231 +292,4 @@ func (w Watch) name() string {
 		return w.Unit
 	}
 	return solehold.CommandLine(w.Command)
-}
-
-// force is what evidence and stop have in common.
-func (l *lookout) force(c policy.Command) Force {
-	answers, _ := l.prober.history(time.Time{})
-	return Force{
-		Dir: l.w.Dir, Options: l.w.Options, Grace: l.w.Grace, Because: "watch: " + c.Detail,
-		Answers: answers, Saved: true, Token: l.status.Token, Log: l.role.Log, Say: l.w.Say,
-	}
-}
-
-func (l *lookout) evidence(c policy.Command) {
-	f := l.force(c)
-	f.Waited = l.prober.silence()
-	l.later(func() func() {
-		said, ok := within(evidenceLimit, func() string { return l.save(f) })
-		if !ok {
-			said = fmt.Sprintf("no evidence: its place did not answer within %s", evidenceLimit)
-		}
-		return func() {
-			l.w.Say("%s: %s", l.w.Dir, said)
-			l.feed(policy.Input{Kind: policy.EvidenceDone, For: c.ID, Reason: c.Detail})
-		}
-	})
-}
-
-// save takes the evidence and tells of it.
-func (l *lookout) save(f Force) string {
-	if root, err := l.role.StateRoot(); err == nil {
-		defer root.Close()
-		f.State = root
-		if id := l.saved(root, f.Token); id != "" {
-			return "evidence was saved already: " + id
-		}
-	}
-	done, err := SaveEvidence(l.ctx, f)
-	if err != nil {
-		return "no evidence: " + err.Error()
-	}
-	return "evidence: " + done.Incident + ": " + done.Finding
-}
-
-// saved names the evidence of the same holder that an earlier watch has saved not
-// long ago. From cron each minute would have its own, and what the first has is
-// what is asked for. Before a stop it is always taken anew.
-func (l *lookout) saved(root *os.Root, token uint64) (id string) {
-	const long = time.Hour // as long as a watch that goes on waits
-	if !l.w.Once || l.w.Policy.OnUnhealthy != policy.UnhealthyReport || token == 0 {
-		return ""
-	}
-	all, _ := evidence.List(root)
-	for _, in := range all {
-		if age := time.Since(in.Time); in.Token == token && age >= 0 && age < long {
-			id = in.ID
-		}
-	}
-	return id
-}
-
-// stop stops the holder that was judged, however long that takes. One that has
-// come since is left alone: the next round judges it.
-func (l *lookout) stop(c policy.Command) {
-	f := l.force(c)
-	l.later(func() func() {
-		for said := false; ; said = true {
-			err := l.stopOnce(f)
-			if errors.Is(err, errOtherHolder) {
-				l.w.Say("%v", err)
-			}
-			if err == nil || errors.Is(err, errOtherHolder) || l.patience.Err() != nil {
-				break
-			}
-			if !said {
-				l.w.Say("%v; trying again every %s", err, retryStop)
-			}
-			pause(l.patience, retryStop)
-		}
-		return func() { l.feed(policy.Input{Kind: policy.Exited, For: c.ID, TreeDead: true, Reason: c.Detail}) }
-	})
-}
-
-func (l *lookout) stopOnce(f Force) error {
-	if l.w.Unit == "" {
-		_, err := ForceRelease(l.ctx, f)
-		return err
-	}
-	if err := l.inUnit(f); err != nil {
-		return err
-	}
-	if err := systemctl(l.ctx, unitLimit+l.w.Grace, "stop", l.w.Unit); err != nil {
-		return err
-	}
-	// A holder that cannot be seen from here need not have been the unit's.
-	s, err := solehold.Inspect(l.ctx, f.Dir, &f.Options)
-	if err == nil && s.State == solehold.Held && s.Token == f.Token {
-		err = &StillHeldError{Dir: f.Dir, Why: "stopping " + l.w.Unit + " did not end who holds it"}
-	}
-	return err
-}
-
-// inUnit refuses to stop a unit for what another one holds.
-func (l *lookout) inUnit(f Force) error {
-	if err := sameHolder(l.ctx, f); err != nil {
-		return err
-	}
-	pids, err := solehold.Sharers(l.ctx, f.Dir, &f.Options)
-	if err != nil || len(pids) == 0 {
-		return err
-	}
-	for _, pid := range pids {
-		if o := procid.OriginOf(procfs.Default(), pid); o.Unit == l.w.Unit || o.Unit == l.w.Unit+".service" {
-			return nil
-		}
-	}
-	return &StillHeldError{Dir: f.Dir, Why: fmt.Sprintf("pid %d, which holds it, does not belong to %s", pids[0], l.w.Unit)}
-}
-
-func pause(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-ctx.Done():
-	}
-}
-
-// tell says it to people and writes it down.
-func (l *lookout) tell(kind journal.Kind, text string) {
-	l.w.Say("%s: %s", l.w.Dir, text)
-	e := solehold.Event{Kind: kind, Token: l.status.Token, Detail: text}
-	if o := l.status.Owner; o != nil {
-		e.PID, e.Name = o.PID, solehold.CommandLine(o.Command)
-	}
-	l.log(e)
-}
-
-func (l *lookout) log(e solehold.Event) {
-	if err := l.role.Log(e); err != nil {
-		l.w.Say("%v", err)
-	}
-}
-
-// remark tells of what nothing follows from.
-func (l *lookout) remark(c policy.Command) {
-	text := c.Detail
-	switch c.Cause {
-	case policy.BecauseSlow:
-		text = "answers slowly: " + text
-	case policy.BecauseUnknown:
-		text = l.doubt(c) + "; nothing is started or stopped"
-	case policy.BecauseGivenUp:
-		text = "it is down, and earlier starts failed too often: nothing is started until somebody does so from a terminal or with --retry"
-	case policy.BecauseLaunch:
-		if l.end.Held {
-			l.w.Say("%s. Nothing to do.", text)
-			return
-		}
-		text = "it could not be started: " + text
-	}
-	l.w.Say("%s: %s", l.w.Dir, text)
-}
-
-func (l *lookout) conclude(c policy.Command) {
-	l.over = true
-	l.end.Cause, l.end.GaveUp = c.Cause, c.Op == policy.GiveUp || c.Cause == policy.BecauseGivenUp
-	remembered := l.machine.Memory()
-	// This is the end: it does not wait for a disk that does not answer.
-	if _, ok := within(lookLimit(l.w.Options), func() bool { l.remember(remembered); return true }); !ok {
-		l.w.Say("%s: what happened is not remembered: the file system does not answer", l.w.Dir)
-	}
-	switch {
-	case c.Op == policy.GiveUp:
-		l.tell(journal.Restart, "giving up: it does not stay up; nothing is started until somebody does so from a terminal or with --retry")
-	case c.Cause == policy.BecauseBackoff:
-		l.w.Say("%s: it is down, and earlier starts failed: the next one has to wait", l.w.Dir)
-	case c.Cause == policy.BecauseUnknown:
-		l.w.Say("%s: %s; nothing was done", l.w.Dir, l.doubt(c))
-	}
-}
-
-func (l *lookout) doubt(c policy.Command) string {
-	if l.status.State != "" && l.status.State != solehold.Free && l.status.State != solehold.Held {
-		return string(l.status.State) + ": " + strings.Join(l.status.Findings, "; ")
-	}
-	return "cannot tell whether it is well: " + c.Detail
-}
-
-// roots lists the owner and who shares its lock; not known where that cannot be
-// told now.
-func (l *lookout) roots() (pids []int, known bool) {
-	s, err := solehold.Inspect(l.ctx, l.w.Dir, &l.w.Options)
-	switch {
-	case err != nil, s.State == solehold.NotKnown:
-		return nil, false
-	case s.Owner == nil && s.State == solehold.Free:
-		return nil, true
-	case s.Owner == nil, !s.Owner.Visible():
-		return nil, false // it may be in a container, and answer all the same
-	}
-	pids = append([]int{s.Owner.PID}, s.Owner.Sharing...)
-	if s.Owner.Wrapper != 0 && !s.Owner.WrapperGone {
-		pids = append(pids, s.Owner.Wrapper)
-	}
-	return pids, true
-}
-
-// members lists the processes of the holder, with what runs below them. This
-// process, which serves nobody, stands for a holder that nobody has seen.
-func (l *lookout) members() []int {
-	roots, known := l.roots()
-	if !known {
-		return nil
-	}
-	all := append([]int{os.Getpid()}, roots...)
-	for _, pid := range roots {
-		t := tree{proc: procfs.Default(), self: pid}
-		all = append(all, t.pids()...)
-	}
-	return all
-}
-
-// belongs reports whether a process is the holder's.
-func (l *lookout) belongs(pid int) bool {
-	roots, _ := l.roots()
-	return slices.Contains(roots, pid) || slices.ContainsFunc(procfs.Default().Ancestors(pid), func(p procfs.Stat) bool {
-		return slices.Contains(roots, p.PID)
-	})
 }
