@@ -3,8 +3,11 @@ package solehold
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
+	"strings"
+	"sync"
 
 	"github.com/solehold/solehold/internal/datadir"
 	"github.com/solehold/solehold/internal/journal"
@@ -15,11 +18,21 @@ import (
 type attendant struct {
 	dir   string
 	o     Options
-	c     *claim
 	guard datadir.File // its lock is the role
+
+	mu   sync.Mutex // held by every call that uses c
+	c    *claim
+	over bool
 }
 
+// roleSuffix ends the name of a role's file, so that no role is the lock or
+// another file of ours.
+const roleSuffix = ".role"
+
 func attend(ctx context.Context, dir, role string, o Options) (*attendant, error) {
+	if role == "" || strings.Trim(role, "abcdefghijklmnopqrstuvwxyz") != "" {
+		return nil, &OpError{Op: "take a role there", Path: dir, Reason: Refused, Err: fmt.Errorf("%q is no word of lower-case letters", role)}
+	}
 	a := &attendant{dir: dir, o: o}
 	return bounded(ctx, call[*attendant]{
 		dir, "take a role there", o.Timeout,
@@ -42,7 +55,7 @@ func (a *attendant) begin(role string) error {
 		a.c.state, err = a.c.openState(a.o, true)
 	}
 	if err == nil {
-		a.guard, err = a.c.state.OpenWrite(role)
+		a.guard, err = a.c.state.OpenWrite(role + roleSuffix)
 	}
 	if err != nil {
 		a.c.close()
@@ -57,13 +70,6 @@ func (a *attendant) begin(role string) error {
 	return err
 }
 
-func (a *attendant) timely(op string, work func() error) error {
-	_, err := bounded(context.Background(), call[struct{}]{
-		a.dir, op, a.o.Timeout, func() (struct{}, error) { return struct{}{}, work() }, func(struct{}) {},
-	})
-	return a.failed(op, err)
-}
-
 func (a *attendant) failed(op string, err error) error {
 	if err == nil || errors.Is(err, ErrAttended) || errors.Is(err, ErrUnanswered) {
 		return err
@@ -71,27 +77,46 @@ func (a *attendant) failed(op string, err error) error {
 	return opError(op, a.dir, err)
 }
 
+// use does a call's work with the files, one after the other.
+func use[T any](a *attendant, op string, work func() (T, error), undo func(T)) (T, error) {
+	result, err := bounded(context.Background(), call[T]{a.dir, op, a.o.Timeout, func() (none T, err error) {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		if a.over {
+			return none, os.ErrClosed
+		}
+		return work()
+	}, undo})
+	return result, a.failed(op, err)
+}
+
 func (a *attendant) log(e Event) error {
-	return a.timely("write the history", func() error {
+	_, err := use(a, "write the history", func() (struct{}, error) {
 		f, err := a.c.state.OpenAppend(journal.Name)
 		if err != nil {
-			return err
+			return struct{}{}, err
 		}
 		defer f.Close()
-		return appendTo(f, stamp(e))
-	})
+		return struct{}{}, appendTo(f, stamp(e))
+	}, func(struct{}) {})
+	return err
 }
 
-func (a *attendant) stateRoot() (root *os.Root, err error) {
-	err = a.timely("open the state directory", func() error {
-		root, err = a.c.state.Root()
-		return err
-	})
-	return root, err
+func (a *attendant) stateRoot() (*os.Root, error) {
+	return use(a, "open the state directory", func() (*os.Root, error) { return a.c.state.Root() }, func(r *os.Root) { r.Close() })
 }
 
+// close waits for a call that hangs, as long as any: the numbers of the
+// descriptors that it uses must not become others'.
 func (a *attendant) close() error {
-	err := a.guard.Close()
-	a.c.close()
+	_, err := use(a, "give the role back", func() (struct{}, error) {
+		a.over = true
+		err := a.guard.Close()
+		a.c.close()
+		return struct{}{}, err
+	}, func(struct{}) {})
+	if errors.Is(err, os.ErrClosed) {
+		return nil // it is given back
+	}
 	return err
 }

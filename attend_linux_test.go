@@ -77,11 +77,74 @@ func TestAttendFollowsNothing(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, ".solehold"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Symlink(victim, filepath.Join(dir, ".solehold", "watch")); err != nil {
+	if err := os.Symlink(victim, filepath.Join(dir, ".solehold", "watch.role")); err != nil {
 		t.Fatal(err)
 	}
 	var op *solehold.OpError
 	if _, err := solehold.Attend(t.Context(), dir, "watch", nil); !errors.As(err, &op) || op.Reason != solehold.Refused {
 		t.Errorf("%v", err)
+	}
+}
+
+// A role is a word: none is the lock itself, which would keep every starter out,
+// nor a file elsewhere.
+func TestRoles(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for _, role := range []string{"", "..", ".", "../victim", "a/b", "Watch", "watch.json", "a\x00b"} {
+		var op *solehold.OpError
+		if _, err := solehold.Attend(t.Context(), dir, role, nil); !errors.As(err, &op) || op.Reason != solehold.Refused {
+			t.Errorf("%q: %v", role, err)
+		}
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) > 0 {
+		t.Errorf("something was made: %v, %v", entries, err)
+	}
+	for _, role := range []string{"lock", "release", "pair", "health", "refusals"} {
+		a, err := solehold.Attend(t.Context(), dir, role, nil)
+		if err != nil {
+			t.Fatalf("%q: %v", role, err)
+		}
+		lock, err := solehold.Acquire(t.Context(), dir, nil)
+		if err != nil {
+			t.Fatalf("beside %q: %v", role, err)
+		}
+		if err := errors.Join(lock.Release(), a.Close()); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// What was given back writes nothing more, and is given back once.
+func TestAttendantIsOver(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	a, err := solehold.Attend(t.Context(), dir, "watch", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Log(solehold.Event{Kind: journal.Recovery}); err == nil {
+		t.Error("an event after the end")
+	}
+	if root, err := a.StateRoot(); err == nil {
+		root.Close()
+		t.Error("a root after the end")
+	}
+	again, err := solehold.Attend(t.Context(), dir, "watch", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer again.Close()
+	if err := a.Close(); err != nil { // must not close what has its descriptors' numbers by now
+		t.Errorf("a second end: %v", err)
+	}
+	if err := again.Log(solehold.Event{Kind: journal.Recovery}); err != nil {
+		t.Error(err)
+	}
+	if _, err := solehold.Attend(t.Context(), dir, "watch", nil); !errors.Is(err, solehold.ErrAttended) {
+		t.Errorf("beside it: %v", err)
 	}
 }

@@ -53,7 +53,9 @@ type Owner struct {
 	// Leftover says that the wrapper's command has ended, too: who has the
 	// directory is what that left behind, and nobody may be serving.
 	Leftover bool `json:"leftover,omitempty"`
-	// Sharing lists every visible process that has the lock's descriptor.
+	// Sharing lists the visible processes that have the lock's descriptor, where
+	// the owner had to be looked for among them. It is empty where the recorded
+	// process proves itself: Sharers lists them in any case.
 	Sharing []int `json:"sharing,omitempty"`
 	// Notes say what could not be seen, and what is odd.
 	Notes []string `json:"notes,omitempty"`

@@ -281,15 +281,20 @@ func (p *pending) log(e Event) error {
 
 func (p *pending) request() ReleaseRequest { return p.r }
 
-func (p *pending) stateRoot() (root *os.Root, err error) {
-	err = p.timely("open the state directory", func() error {
+func (p *pending) stateRoot() (*os.Root, error) {
+	late := make(chan *os.Root, 1) // not a variable: work that was given up may still write it
+	err := p.timely("open the state directory", func() error {
 		if err := p.reopen(); err != nil {
 			return err
 		}
-		root, err = p.c.state.Root()
+		root, err := p.c.state.Root()
+		late <- root
 		return err
 	})
-	return root, err
+	if err != nil {
+		return nil, err
+	}
+	return <-late, nil
 }
 
 // append writes an event of somebody who does not hold the directory.

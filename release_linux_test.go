@@ -13,6 +13,7 @@ import (
 
 	"github.com/solehold/solehold"
 	"github.com/solehold/solehold/internal/journal"
+	"golang.org/x/sys/unix"
 )
 
 func requestFile(dir string) string { return filepath.Join(stateDir(dir), "release") }
@@ -298,9 +299,25 @@ func TestSharers(t *testing.T) {
 	if pids := list(); len(pids) != 2 {
 		t.Errorf("%v, want %d and %d", pids, parent.pid, child)
 	}
+	sharing := func() []int {
+		s, err := solehold.Inspect(t.Context(), dir, nil)
+		must(t, err)
+		if s.Owner == nil || !s.Owner.Proven {
+			t.Fatalf("%+v", s)
+		}
+		return s.Owner.Sharing
+	}
+	if pids := sharing(); len(pids) != 0 {
+		t.Errorf("the recorded process proves itself, and yet others were looked for: %v", pids)
+	}
+	must(t, unix.Kill(parent.pid, unix.SIGSTOP)) // it would make them anew
+	defer unix.Kill(parent.pid, unix.SIGCONT)
 	must(t, os.RemoveAll(stateDir(dir)))
 	if pids := list(); len(pids) != 2 {
 		t.Errorf("with the mark alone: %v", pids)
+	}
+	if pids := sharing(); len(pids) != 2 {
+		t.Errorf("with the mark alone: the owner is one of %v", pids)
 	}
 }
 

@@ -16,14 +16,13 @@ import (
 
 // cleanFlags are the flags of `clean`.
 type cleanFlags struct {
+	lookFlags
 	pidfiles       []string
 	incidents, yes bool
-	state          string
-	timeout        seconds
 }
 
 func (a *app) cleanCommand() *cobra.Command {
-	f := &cleanFlags{timeout: seconds(solehold.DefaultTimeout)}
+	f := &cleanFlags{}
 	cmd := &cobra.Command{
 		Use:   "clean DIR",
 		Short: "Remove what is proven stale of a directory that nobody has",
@@ -47,8 +46,7 @@ what was changed since it was judged, stays.`,
 	cmd.Flags().StringArrayVar(&f.pidfiles, "pid-file", nil, "also this pid file, if the process that it names is proven dead (may be given again)")
 	cmd.Flags().BoolVar(&f.incidents, "incidents", false, "also the saved evidence of incidents")
 	cmd.Flags().BoolVar(&f.yes, "yes", false, "remove it")
-	cmd.Flags().StringVar(&f.state, "state", "", "where solehold's files lie, if not in DIR")
-	cmd.Flags().Var(&f.timeout, "timeout", "how long the file system may take to answer")
+	f.register(cmd.Flags())
 	return cmd
 }
 
@@ -66,7 +64,7 @@ func (a *app) clean(ctx context.Context, f *cleanFlags, dir string) error {
 			return doctor.DeadPidfile(ctx, path, doctor.Options{Timeout: time.Duration(f.timeout)})
 		},
 	}
-	s := diagnose.Status(ctx, dir, &solehold.Options{StateDir: f.state, Timeout: o.Timeout}).Status
+	s := diagnose.Status(ctx, dir, f.options()).Status
 	if err := mayClean(s); err != nil {
 		return err
 	}
@@ -75,7 +73,7 @@ func (a *app) clean(ctx context.Context, f *cleanFlags, dir string) error {
 		r, err = clean.Do(ctx, s.Dir, o)
 	}
 	if held, is := errors.AsType[*solehold.HeldError](err); is {
-		return &heldRoot{held}
+		return &inUseError{held.Error() + "; nothing was touched"}
 	}
 	if err != nil {
 		return openError(dir, err)
@@ -104,18 +102,10 @@ func mayClean(s solehold.Status) error {
 		}
 		return &solehold.OpError{Path: s.Dir, Reason: solehold.Refused, Err: err}
 	}
-	return &inUseError{s}
-}
-
-// inUseError is a directory that has an owner.
-type inUseError struct{ status solehold.Status }
-
-// Error names the owner.
-func (e *inUseError) Error() string {
-	if e.status.Owner == nil {
-		return e.status.Dir + " is held; nothing was touched"
+	if s.Owner == nil {
+		return &inUseError{s.Dir + " is held; nothing was touched"}
 	}
-	return fmt.Sprintf("%s already has its owner: %s; nothing was touched", e.status.Dir, e.status.Owner)
+	return &inUseError{fmt.Sprintf("%s already has its owner: %s; nothing was touched", s.Dir, s.Owner)}
 }
 
 func (a *app) printClean(answer cleanAnswer, r clean.Result) {

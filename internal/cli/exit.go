@@ -32,6 +32,9 @@ const (
 	exitRefused    = 78
 )
 
+// fewFiles is said by every command, and by some it is all that cannot be opened.
+const fewFiles = "too few files may be open (ulimit -n)"
+
 func runCodes() []exitCode {
 	return []exitCode{
 		{0, "the directory already has its owner (--held-exit changes this code)"},
@@ -81,6 +84,7 @@ func statusCodes() []exitCode {
 		{statusUnknown, "UNKNOWN: it cannot be told from here"},
 		{statusDanger, "danger: SPLIT, UNGUARDED or DETACHED"},
 		{exitUsage, "the command line is wrong"},
+		{exitCreate, fewFiles},
 	}
 }
 
@@ -96,6 +100,7 @@ func doctorCodes() []exitCode {
 		{doctorFindings, "findings, the worst first"},
 		{doctorGaps, "some checks could not run, or nothing was found where not all could be seen"},
 		{exitUsage, "the command line is wrong"},
+		{exitCreate, fewFiles},
 	}
 }
 
@@ -148,6 +153,39 @@ func cleanCodes() []exitCode {
 	}
 }
 
+func rootNewCodes() []exitCode {
+	return []exitCode{
+		{0, "this is the root"},
+		{exitUsage, "the command line is wrong, or the name is none for a root"},
+		{exitCreate, "something cannot be opened or made: missing, full, read-only"},
+		{exitLockIO, "the file system refused the lock, or did not answer"},
+		{exitHeld, "the root is in use"},
+		{exitPermission, "not permitted"},
+		{exitRefused, "refused: it would not be safe, or the disk that it was born on is not mounted"},
+	}
+}
+
+func rootPathCodes() []exitCode {
+	return []exitCode{
+		{0, "this is the path, whether there is a root or not"},
+		{exitUsage, "the command line is wrong, or the name is none for a root"},
+		{exitCreate, fewFiles},
+		{exitRefused, "refused: this system does not say where such data has its place"},
+	}
+}
+
+// rootListCodes are those of list and gc.
+func rootListCodes() []exitCode {
+	return []exitCode{
+		{0, "these are the roots, or there are none"},
+		{exitUsage, "the command line is wrong"},
+		{exitCreate, "there is no such directory, or something cannot be opened"},
+		{exitLockIO, "the file system did not answer"},
+		{exitPermission, "not permitted"},
+		{exitRefused, "refused: it would not be safe, or this system does not say where such data has its place"},
+	}
+}
+
 // codesHelp is the part of a help text that lists exit codes.
 func codesHelp(first string, codes []exitCode) string {
 	var b strings.Builder
@@ -169,7 +207,6 @@ func codeOf(err error) int {
 	var signal *supervise.SignalError
 	var givenUp *supervise.GivenUpError
 	var root *refusedRoot
-	var heldRoot *heldRoot
 	var inUse *inUseError
 	var interrupted *interruptedError
 	var inside *supervise.InsideError
@@ -189,7 +226,7 @@ func codeOf(err error) int {
 		return 128 + int(interrupted.signal)
 	case errors.As(err, &root):
 		return exitRefused
-	case errors.As(err, &heldRoot), errors.As(err, &inUse):
+	case errors.As(err, &inUse):
 		return exitHeld
 	case errors.As(err, &signal):
 		return 128 + int(signal.Signal)

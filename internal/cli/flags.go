@@ -11,18 +11,15 @@ import (
 
 	"github.com/solehold/solehold"
 	"github.com/solehold/solehold/internal/supervise"
+	"github.com/spf13/pflag"
 )
 
 // seconds is a duration flag that also takes a bare number of seconds, as the
 // configuration of most supervisors does.
 type seconds time.Duration
 
-// Set reads "30s", "1m30s", "30" or "forever".
+// Set reads "30s", "1m30s" or "30".
 func (s *seconds) Set(text string) error {
-	if text == "forever" {
-		*s = seconds(solehold.WaitForever)
-		return nil
-	}
 	if n, err := strconv.ParseFloat(text, 64); err == nil {
 		text = strconv.FormatFloat(n, 'f', -1, 64) + "s"
 	}
@@ -35,15 +32,49 @@ func (s *seconds) Set(text string) error {
 }
 
 // String prints the duration as Go does.
-func (s *seconds) String() string {
-	if *s == seconds(solehold.WaitForever) {
-		return "forever"
-	}
-	return time.Duration(*s).String()
-}
+func (s *seconds) String() string { return time.Duration(*s).String() }
 
 // Type names the kind of value in help texts.
 func (s *seconds) Type() string { return "duration" }
+
+// patience is how long to wait for an owner. Only this has no limit if wanted:
+// what may take any time in a file system or a probe is a hang.
+type patience struct{ seconds }
+
+// Set reads what seconds does, and "forever".
+func (p *patience) Set(text string) error {
+	if text == forever {
+		p.seconds = seconds(solehold.WaitForever)
+		return nil
+	}
+	return p.seconds.Set(text)
+}
+
+// String prints what Set reads.
+func (p *patience) String() string {
+	if p.seconds == seconds(solehold.WaitForever) {
+		return forever
+	}
+	return p.seconds.String()
+}
+
+const forever = "forever"
+
+// lookFlags are those of every command that looks at what is there.
+type lookFlags struct {
+	state   string
+	timeout seconds
+}
+
+func (f *lookFlags) register(fl *pflag.FlagSet) {
+	f.timeout = seconds(solehold.DefaultTimeout)
+	fl.StringVar(&f.state, "state", "", "where solehold's files lie, if not in DIR")
+	fl.Var(&f.timeout, "timeout", "how long the file system may take to answer")
+}
+
+func (f *lookFlags) options() *solehold.Options {
+	return &solehold.Options{StateDir: f.state, Timeout: time.Duration(f.timeout)}
+}
 
 // choice is a flag with a few values.
 type choice struct {

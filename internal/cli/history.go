@@ -15,16 +15,14 @@ import (
 
 // historyFlags are the flags of `history`.
 type historyFlags struct {
+	lookFlags
 	kinds []string
 	last  int
-	state string
 	since seconds
-
-	timeout seconds
 }
 
 func (a *app) historyCommand() *cobra.Command {
-	f := &historyFlags{timeout: seconds(solehold.DefaultTimeout)}
+	f := &historyFlags{}
 	cmd := &cobra.Command{
 		Use:   "history DIR",
 		Short: "Tell what happened to a data directory",
@@ -41,8 +39,7 @@ turned away again and again are counted, not all listed.`,
 	cmd.Flags().StringSliceVar(&f.kinds, "kind", nil, "only events of these kinds")
 	cmd.Flags().IntVarP(&f.last, "last", "n", 0, "only the last N events (default: all)")
 	cmd.Flags().Var(&f.since, "since", "only events of this last span of time, e.g. 24h")
-	cmd.Flags().StringVar(&f.state, "state", "", "where solehold's files lie, if not in DIR")
-	cmd.Flags().Var(&f.timeout, "timeout", "how long the file system may take to answer")
+	f.register(cmd.Flags())
 	cmd.Flags().Lookup("since").DefValue = "" // not a time that would be worth printing
 	return cmd
 }
@@ -53,7 +50,7 @@ func (a *app) history(cmd *cobra.Command, f *historyFlags, dir string) error {
 			return usage(cmd, "%q is not a kind of event; the kinds are %v", k, journal.Kinds())
 		}
 	}
-	h, err := diagnose.History(cmd.Context(), dir, &solehold.Options{StateDir: f.state, Timeout: time.Duration(f.timeout)})
+	h, err := diagnose.History(cmd.Context(), dir, f.options())
 	if err != nil {
 		return openError(dir, err)
 	}

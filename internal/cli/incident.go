@@ -17,12 +17,8 @@ import (
 
 // incidentFlags are the flags of all verbs of `incident`.
 type incidentFlags struct {
-	state, file, out string
-	timeout          seconds
-}
-
-func (f *incidentFlags) options() *solehold.Options {
-	return &solehold.Options{StateDir: f.state, Timeout: time.Duration(f.timeout)}
+	lookFlags
+	file, out string
 }
 
 func (a *app) incidentCommand() *cobra.Command {
@@ -42,11 +38,10 @@ memory and output.`,
 			return cmd.Help()
 		},
 	}
-	f := &incidentFlags{timeout: seconds(solehold.DefaultTimeout)}
+	f := &incidentFlags{}
 	cmd.AddCommand(a.incidentListCommand(f), a.incidentShowCommand(f), a.incidentPackCommand(f))
 	for _, sub := range cmd.Commands() {
-		sub.Flags().StringVar(&f.state, "state", "", "where solehold's files lie, if not in DIR")
-		sub.Flags().Var(&f.timeout, "timeout", "how long the file system may take to answer")
+		f.register(sub.Flags())
 	}
 	return cmd
 }

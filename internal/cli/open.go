@@ -57,3 +57,9 @@ func openError(dir string, err error) error {
 	}
 	return &solehold.OpError{Op: pe.Op + " it", Path: pe.Path, Reason: reason, Err: pe.Err}
 }
+
+// inUseError is a directory that has its owner, where that is not what was wanted.
+type inUseError struct{ text string }
+
+// Error names the owner.
+func (e *inUseError) Error() string { return e.text }

@@ -17,13 +17,13 @@ import (
 
 // releaseFlags are the flags of `release`.
 type releaseFlags struct {
-	timeout       seconds
+	timeout       patience
 	force         bool
 	reason, state string
 }
 
 func (a *app) releaseCommand() *cobra.Command {
-	f := &releaseFlags{timeout: seconds(30 * time.Second)}
+	f := &releaseFlags{timeout: patience{seconds(30 * time.Second)}}
 	cmd := &cobra.Command{
 		Use:   "release DIR",
 		Short: "Ask the owner of a data directory to let go, and wait for it",
@@ -152,10 +152,10 @@ func (r *releasing) ask(ctx context.Context, token uint64) error {
 // wait says now and then that it waits.
 func (r *releasing) wait(ctx context.Context, q *solehold.PendingRelease) error {
 	limit := "without limit"
-	if r.f.timeout >= 0 {
+	if r.f.timeout.seconds >= 0 {
 		limit = "of " + r.f.timeout.String()
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, time.Duration(r.f.timeout))
+		ctx, cancel = context.WithTimeout(ctx, time.Duration(r.f.timeout.seconds))
 		defer cancel()
 	}
 	done := make(chan error, 1)

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"path/filepath"
 	"text/tabwriter"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/solehold/solehold"
 	"github.com/solehold/solehold/dataroot"
+	"github.com/solehold/solehold/internal/diagnose"
 	"github.com/spf13/cobra"
 )
 
@@ -19,6 +21,28 @@ type rootFlags struct {
 	adopt     bool
 	strict    bool
 	pins      string
+	timeout   seconds
+}
+
+// below makes a verb of what it does below a base.
+func (f *rootFlags) below(do func(ctx context.Context, base string, args []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		base, err := baseOf(args[0])
+		if err != nil {
+			return err
+		}
+		return rootError(cmd, args[0], do(cmd.Context(), base, args))
+	}
+}
+
+// bound gives a verb its limit of time.
+func (f *rootFlags) bound(cmd *cobra.Command) {
+	f.timeout = seconds(solehold.DefaultTimeout)
+	cmd.Flags().Var(&f.timeout, "timeout", "how long the file system may take to answer")
+}
+
+func (f *rootFlags) question(base string) diagnose.Question {
+	return diagnose.Question{Path: base, Op: "look for data roots", Limit: time.Duration(f.timeout)}
 }
 
 func (a *app) rootCommand() *cobra.Command {
@@ -41,22 +65,15 @@ is not mounted.`,
 	return cmd
 }
 
-func rootCodes() []exitCode {
-	return []exitCode{
-		{0, "done"},
-		{exitUsage, "the command line is wrong, or the name is none for a root"},
-		{exitCreate, "something cannot be opened or made: missing, full, read-only"},
-		{exitHeld, "the root is in use"},
-		{exitPermission, "not permitted"},
-		{exitRefused, "refused: it would not be safe, or the disk that it was born on is not mounted"},
-	}
-}
-
 // baseOf reads a base: a word for a place, or a path.
 func baseOf(word string) (string, error) {
 	switch kind := dataroot.Kind(word); kind {
 	case dataroot.State, dataroot.Cache, dataroot.Runtime:
-		return dataroot.Base(kind)
+		base, err := dataroot.Base(kind)
+		if err != nil {
+			return "", &refusedRoot{err, "name a directory in place of " + word}
+		}
+		return base, nil
 	}
 	return filepath.Abs(word)
 }
@@ -68,24 +85,22 @@ func (a *app) rootNew() *cobra.Command {
 		Short:   "Make the data root of a service, and print its path",
 		Example: "  solehold root new state kb --instance blue",
 		Args:    baseAndName,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			base, err := baseOf(args[0])
+		RunE: f.below(func(ctx context.Context, base string, args []string) error {
+			warn := func(err error) { a.say("warning: %v", err) }
+			o := &dataroot.Options{
+				Instance: f.instance, Ephemeral: f.ephemeral, Adopt: f.adopt, Pins: f.pins,
+				Lock: solehold.Options{Strict: f.strict, Timeout: time.Duration(f.timeout), OnWarning: warn},
+			}
+			root, err := diagnose.Ask(ctx, f.question(base), func() (*dataroot.Root, error) { return dataroot.Open(ctx, base, args[1], o) })
 			if err != nil {
 				return err
 			}
-			warn := func(err error) { a.say("warning: %v", err) }
-			root, err := dataroot.Open(cmd.Context(), base, args[1], &dataroot.Options{
-				Instance: f.instance, Ephemeral: f.ephemeral, Adopt: f.adopt, Pins: f.pins,
-				Lock: solehold.Options{Strict: f.strict, OnWarning: warn},
-			})
-			if err != nil {
-				return rootError(cmd, args[0], err)
-			}
 			defer root.Close()
 			return a.printRoot(dataroot.Listed{Meta: root.Meta(), Path: root.Dir()})
-		},
+		}),
 	}
-	cmd.Long = cmd.Short + ". One that is there stays as it is." + codesHelp("", rootCodes())
+	cmd.Long = cmd.Short + ". One that is there stays as it is." + codesHelp("", rootNewCodes())
+	f.bound(cmd)
 	cmd.Flags().StringVar(&f.instance, "instance", "", "which one of several instances of the service")
 	cmd.Flags().BoolVar(&f.ephemeral, "ephemeral", false, "a root that solehold root gc removes when nobody has it")
 	cmd.Flags().BoolVar(&f.adopt, "adopt", false, "take the disk that the root lies on now for its own: it was moved on purpose")
@@ -110,41 +125,38 @@ func (a *app) rootPath() *cobra.Command {
 		Short:   "Print where the data root of a service is, or would be",
 		Example: "  solehold root path state kb",
 		Args:    baseAndName,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			base, err := baseOf(args[0])
+		RunE: f.below(func(_ context.Context, base string, args []string) error {
+			path, err := dataroot.Path(base, args[1], f.instance)
 			if err != nil {
 				return err
 			}
-			path, err := dataroot.Path(base, args[1], f.instance)
-			if err != nil {
-				return rootError(cmd, args[0], err)
-			}
 			return a.printRoot(dataroot.Listed{Meta: dataroot.Meta{Name: args[1], Instance: f.instance}, Path: path})
-		},
+		}),
 	}
+	cmd.Long = cmd.Short + ". Nothing is made and no disk is asked." + codesHelp("", rootPathCodes())
 	cmd.Flags().StringVar(&f.instance, "instance", "", "which one of several instances of the service")
 	return cmd
 }
 
 func (a *app) rootList() *cobra.Command {
-	return &cobra.Command{
+	f := &rootFlags{}
+	cmd := &cobra.Command{
 		Use:     "list BASE",
 		Short:   "List the data roots below a base",
 		Example: "  solehold root list state",
 		Args:    oneBase,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			base, err := baseOf(args[0])
+		RunE: f.below(func(ctx context.Context, base string, _ []string) error {
+			all, err := diagnose.Ask(ctx, f.question(base), func() ([]dataroot.Listed, error) { return dataroot.List(base) })
 			if err != nil {
 				return err
 			}
-			all, err := dataroot.List(base)
-			if err != nil {
-				return rootError(cmd, base, err)
-			}
-			a.printRoots(cmd, all)
+			a.printRoots(f.states(ctx, all), f.yes)
 			return nil
-		},
+		}),
 	}
+	cmd.Long = cmd.Short + "." + codesHelp("", rootListCodes())
+	f.bound(cmd)
+	return cmd
 }
 
 func (a *app) rootGC() *cobra.Command {
@@ -157,27 +169,53 @@ func (a *app) rootGC() *cobra.Command {
 in meanwhile. Without --yes it only says what it would remove.`,
 		Example: "  solehold root gc /srv/scratch --yes",
 		Args:    oneBase,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			base, err := baseOf(args[0])
+		RunE: f.below(func(ctx context.Context, base string, _ []string) error {
+			o := &solehold.Options{Timeout: time.Duration(f.timeout)}
+			// To remove much takes its time; whether the base answers is seen before.
+			all, err := diagnose.Ask(ctx, f.question(base), func() ([]dataroot.Listed, error) { return dataroot.GC(ctx, base, true, o) })
+			if err == nil && f.yes {
+				all, err = dataroot.GC(ctx, base, false, o)
+			}
 			if err != nil {
 				return err
 			}
-			all, err := dataroot.GC(cmd.Context(), base, !f.yes, nil)
-			if err != nil {
-				return rootError(cmd, base, err)
-			}
-			a.printRoots(cmd, all)
+			a.printRoots(f.states(ctx, all), f.yes)
 			return nil
-		},
+		}),
 	}
+	cmd.Long += codesHelp("", rootListCodes())
+	f.bound(cmd)
 	cmd.Flags().BoolVar(&f.yes, "yes", false, "remove them")
 	return cmd
 }
 
-func (a *app) printRoots(cmd *cobra.Command, all []dataroot.Listed) {
+// rootAnswer is one root as it is listed.
+type rootAnswer struct {
+	dataroot.Listed
+	// State is the verdict of status; empty where it does not matter any more.
+	State solehold.State `json:"state,omitempty"`
+}
+
+// states asks who has the roots that stay.
+func (f *rootFlags) states(ctx context.Context, all []dataroot.Listed) []rootAnswer {
+	answers := make([]rootAnswer, len(all))
+	each(len(all), func(i int) {
+		answers[i].Listed = all[i]
+		if all[i].Removed {
+			return
+		}
+		s, err := solehold.Inspect(ctx, all[i].Path, &solehold.Options{Timeout: time.Duration(f.timeout)})
+		if answers[i].State = s.State; err != nil {
+			answers[i].State = solehold.NotKnown
+		}
+	})
+	return answers
+}
+
+func (a *app) printRoots(all []rootAnswer, yes bool) {
 	if a.json {
-		for _, l := range all {
-			a.printJSON(a.env.Stdout, l)
+		for _, r := range all {
+			a.printJSON(a.env.Stdout, r)
 		}
 		return
 	}
@@ -187,35 +225,29 @@ func (a *app) printRoots(cmd *cobra.Command, all []dataroot.Listed) {
 	}
 	w := tabwriter.NewWriter(a.env.Stdout, 0, 8, 2, ' ', 0)
 	fmt.Fprintln(w, "NAME\tSTATE\tBORN\tPATH")
-	for _, l := range all {
-		name := l.Name
-		if l.Instance != "" {
-			name += "@" + l.Instance
+	for _, r := range all {
+		name := r.Name
+		if r.Instance != "" {
+			name += "@" + r.Instance
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s ago\t%s\n", name, solehold.Printable(a.rootState(cmd, l)), solehold.Age(time.Since(l.Born)), solehold.Printable(l.Path))
+		fmt.Fprintf(w, "%s\t%s\t%s ago\t%s\n", name, solehold.Printable(r.text(yes)), solehold.Age(time.Since(r.Born)), solehold.Printable(r.Path))
 	}
 	w.Flush()
 }
 
-// rootState says in a few words how a root is, or what became of it.
-func (a *app) rootState(cmd *cobra.Command, l dataroot.Listed) string {
-	remove := cmd.Flags().Lookup("yes")
+// text says in a few words how a root is, or what became of it.
+func (r rootAnswer) text(yes bool) string {
 	switch {
-	case l.Removed && remove.Value.String() == "true":
+	case r.Removed && yes:
 		return "removed"
-	case l.Removed:
+	case r.Removed:
 		return "would be removed"
-	case l.Kept != "":
-		return "kept: " + l.Kept
+	case r.Kept != "":
+		return "kept: " + r.Kept
+	case r.Ephemeral:
+		return string(r.State) + ", ephemeral"
 	}
-	s, err := solehold.Inspect(cmd.Context(), l.Path, nil)
-	if err != nil {
-		return "UNKNOWN"
-	}
-	if l.Ephemeral {
-		return string(s.State) + ", ephemeral"
-	}
-	return string(s.State)
+	return string(r.State)
 }
 
 func baseAndName(cmd *cobra.Command, args []string) error {

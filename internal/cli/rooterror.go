@@ -18,7 +18,8 @@ func (e *refusedRoot) Error() string { return e.err.Error() }
 
 func (e *refusedRoot) Unwrap() error { return e.err }
 
-// rootError gives an error of a data root its code and the next step.
+// rootError gives an error of a data root, if there is one, its code and the next
+// step.
 func rootError(cmd *cobra.Command, base string, err error) error {
 	var name *dataroot.NameError
 	var bad *dataroot.BaseError
@@ -26,6 +27,8 @@ func rootError(cmd *cobra.Command, base string, err error) error {
 	var place *dataroot.PlaceError
 	var held *solehold.HeldError
 	switch {
+	case err == nil:
+		return nil
 	case errors.As(err, &name):
 		return usage(cmd, "%v", err)
 	case errors.As(err, &bad):
@@ -37,12 +40,7 @@ func rootError(cmd *cobra.Command, base string, err error) error {
 	case errors.Is(err, dataroot.ErrStranger):
 		return &refusedRoot{err, "take another name, or move what is there"}
 	case errors.As(err, &held):
-		return &heldRoot{held}
+		return &inUseError{held.Error()}
 	}
 	return openError(base, err)
 }
-
-// heldRoot is a root that is in use.
-type heldRoot struct{ held *solehold.HeldError }
-
-func (e *heldRoot) Error() string { return e.held.Error() }

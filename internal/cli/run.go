@@ -14,7 +14,8 @@ import (
 type runFlags struct {
 	create, strict, exec, asCode bool
 	name, state                  string
-	wait, grace, timeout         seconds
+	wait                         patience
+	grace, timeout               seconds
 	hold, orphans                choice
 	stopSignal                   signalFlag
 	heldExit, startedFD          int
@@ -69,8 +70,6 @@ func (a *app) run(cmd *cobra.Command, f *runFlags, args []string) error {
 		return usage(cmd, "run takes exactly one directory before --, not %d", dash)
 	case f.heldExit < 0 || f.heldExit > 255:
 		return usage(cmd, "--held-exit %d is not an exit code (0 to 255)", f.heldExit)
-	case f.grace < 0:
-		return usage(cmd, "--grace must not be negative")
 	}
 	c := a.config(f, args)
 	if err := f.fill(&c, cmd.Flags()); err != nil {
@@ -95,10 +94,10 @@ func (a *app) run(cmd *cobra.Command, f *runFlags, args []string) error {
 
 func (a *app) config(f *runFlags, args []string) supervise.Config {
 	o := solehold.Options{
-		Name: f.name, Wait: time.Duration(f.wait), Create: f.create, Strict: f.strict, StateDir: f.state, Timeout: time.Duration(f.timeout),
+		Name: f.name, Wait: time.Duration(f.wait.seconds), Create: f.create, Strict: f.strict, StateDir: f.state, Timeout: time.Duration(f.timeout),
 		OnWait: func(held *solehold.HeldError) {
 			limit := "without limit"
-			if f.wait > 0 {
+			if f.wait.seconds > 0 {
 				limit = "for at most " + f.wait.String()
 			}
 			a.say("waiting %s: %v", limit, held)

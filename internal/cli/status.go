@@ -17,8 +17,7 @@ import (
 )
 
 func (a *app) statusCommand() *cobra.Command {
-	timeout := seconds(solehold.DefaultTimeout)
-	var state string
+	var f lookFlags
 	var free bool
 	cmd := &cobra.Command{
 		Use:   "status DIR...",
@@ -35,7 +34,7 @@ the worst.`,
 			if len(dirs) == 0 {
 				return usage(cmd, "which directory? status takes one or more")
 			}
-			all := reports(cmd.Context(), dirs, &solehold.Options{Timeout: time.Duration(timeout), StateDir: state})
+			all := reports(cmd.Context(), dirs, f.options())
 			a.printReports(all)
 			a.code = worst(all)
 			if free {
@@ -45,8 +44,7 @@ the worst.`,
 		},
 	}
 	cmd.Long += codesHelp("", statusCodes())
-	cmd.Flags().Var(&timeout, "timeout", "how long the file system may take to answer")
-	cmd.Flags().StringVar(&state, "state", "", "where solehold's files lie, if not in DIR")
+	f.register(cmd.Flags())
 	cmd.Flags().BoolVar(&free, "free", false, "exit 0 only if all are free, 1 otherwise (for ExecCondition= and scripts)")
 	return cmd
 }
@@ -64,22 +62,27 @@ func (a *app) printReports(all []diagnose.Report) {
 	}
 }
 
-// reports looks at all directories, several at a time: one on a disk that does
-// not answer must not hold up the others.
+// reports looks at all directories.
 func reports(ctx context.Context, dirs []string, o *solehold.Options) []diagnose.Report {
-	const together = 16
 	all := make([]diagnose.Report, len(dirs))
+	each(len(dirs), func(i int) { all[i] = diagnose.Status(ctx, dirs[i], o) })
+	return all
+}
+
+// each does work for n directories, for several at a time: one on a disk that
+// does not answer must not hold up the others.
+func each(n int, work func(i int)) {
+	const together = 16
 	room := make(chan struct{}, together)
 	var wg sync.WaitGroup
-	for i, dir := range dirs {
+	for i := range n {
 		room <- struct{}{}
 		wg.Go(func() {
-			all[i] = diagnose.Status(ctx, dir, o)
+			work(i)
 			<-room
 		})
 	}
 	wg.Wait()
-	return all
 }
 
 func statusCode(r diagnose.Report) int {

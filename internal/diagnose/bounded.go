@@ -32,9 +32,39 @@ func within[T any](ctx context.Context, most time.Duration, work func() T) (resu
 	}
 }
 
-func unanswered(dir, op string, o *solehold.Options) error {
-	return &solehold.OpError{
-		Op: op, Path: dir, Reason: solehold.Unanswered,
-		Err: fmt.Errorf("%w within %s", solehold.ErrUnanswered, limit(o)),
+// Question is what is asked of a file system that may not answer.
+type Question struct {
+	// Path is where.
+	Path string
+	// Op says what, as in solehold.OpError.
+	Op string
+	// Limit is how long the answer may take; by default solehold.DefaultTimeout.
+	Limit time.Duration
+}
+
+// Ask runs work within the limit. The error is solehold.ErrUnanswered after it,
+// and the cause of ctx when that ends; work that was given up may go on and must
+// share nothing.
+func Ask[T any](ctx context.Context, q Question, work func() (T, error)) (T, error) {
+	type result struct {
+		value T
+		err   error
+	}
+	if q.Limit <= 0 {
+		q.Limit = solehold.DefaultTimeout
+	}
+	r, answered := within(ctx, q.Limit, func() (r result) {
+		r.value, r.err = work()
+		return r
+	})
+	switch {
+	case answered:
+		return r.value, r.err
+	case ctx.Err() != nil:
+		return r.value, context.Cause(ctx)
+	}
+	return r.value, &solehold.OpError{
+		Op: q.Op, Path: q.Path, Reason: solehold.Unanswered,
+		Err: fmt.Errorf("%w within %s", solehold.ErrUnanswered, q.Limit),
 	}
 }

@@ -94,21 +94,10 @@ func WithHistory(s solehold.Status, dir string, o *solehold.Options) Report {
 // any has an empty one. It returns after o.Timeout at the latest, then with an
 // error that is solehold.ErrUnanswered.
 func History(ctx context.Context, dir string, o *solehold.Options) (journal.History, error) {
-	type result struct {
-		h   journal.History
-		err error
-	}
-	r, answered := within(ctx, limit(o), func() (r result) {
-		r.h, _, r.err = readHistory(dir, o)
-		return r
+	return Ask(ctx, Question{dir, "read the history", limit(o)}, func() (journal.History, error) {
+		h, _, err := readHistory(dir, o)
+		return h, err
 	})
-	switch {
-	case answered:
-		return r.h, r.err
-	case ctx.Err() != nil:
-		return journal.History{}, context.Cause(ctx)
-	}
-	return journal.History{}, unanswered(dir, "read the history", o)
 }
 
 // past reads the end of the holder before off the history, and counts the

@@ -95,27 +95,15 @@ var errNoState = errors.New("there are no files of solehold")
 
 // inState works in the state directory of dir, within o.Timeout.
 func inState[T any](ctx context.Context, dir string, o *solehold.Options, work func(*os.Root) (T, error)) (T, error) {
-	type result struct {
-		value T
-		err   error
-	}
-	r, answered := within(ctx, limit(o), func() (r result) {
+	return Ask(ctx, Question{dir, "read the incidents", limit(o)}, func() (none T, err error) {
 		state, err := openRoot(dir, o)
 		if errors.Is(err, errNoState) {
-			return result{err: evidence.ErrNoIncident}
+			return none, evidence.ErrNoIncident
 		}
 		if err != nil {
-			return result{err: err}
+			return none, err
 		}
 		defer state.Close()
-		r.value, r.err = work(state)
-		return r
+		return work(state)
 	})
-	switch {
-	case answered:
-		return r.value, r.err
-	case ctx.Err() != nil:
-		return r.value, context.Cause(ctx)
-	}
-	return r.value, unanswered(dir, "read the incidents", o)
 }

@@ -3,6 +3,7 @@ package journal
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"io"
 	"io/fs"
 	"time"
@@ -36,7 +37,12 @@ type Pulse struct {
 // Page makes the text of the file.
 func (p Pulse) Page() ([]byte, error) {
 	p.Detail = clip(p.Detail, 200)
-	return Page(p)
+	page, err := Page(p)
+	if errors.Is(err, bytes.ErrTooLarge) { // text that escapes to six times its length
+		p.Detail = clip(p.Detail, 30)
+		page, err = Page(p)
+	}
+	return page, err
 }
 
 // ReadPulse reads the file of a state directory.

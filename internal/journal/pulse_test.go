@@ -9,10 +9,11 @@ import (
 	"github.com/solehold/solehold/internal/journal"
 )
 
-// What is written can be read, fits its page, and stays readable to people.
+// What is written can be read and fits its page, whatever a service has answered:
+// markup, quotes and controls take up to six times their length in JSON.
 func TestPulse(t *testing.T) {
 	at := time.Date(2026, 11, 30, 1, 2, 3, 0, time.UTC)
-	for _, detail := range []string{"", "http 200", strings.Repeat("é", 300), "\x00\x1b[31m"} {
+	for _, detail := range []string{"", "http 200", strings.Repeat("é", 300), "\x00\x1b[31m", strings.Repeat("<", 300), strings.Repeat(`"`, 300), strings.Repeat("\x00", 300)} {
 		p := journal.Pulse{Token: 1<<64 - 1, Time: at, State: "unhealthy", Verdict: "fail", Detail: detail, Took: 0.004}
 		page, err := p.Page()
 		if err != nil || len(page) != journal.PageSize || page[len(page)-1] != '\n' {
