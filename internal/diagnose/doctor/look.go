@@ -81,7 +81,8 @@ func (h *host) snapshot() {
 	if h.pids, err = h.proc.Pids(); err != nil {
 		h.gap(Gap{What: "the list of processes", Why: reason(err), NotRun: true})
 	}
-	h.pids = slices.DeleteFunc(h.pids, func(pid int) bool { return pid == os.Getpid() })
+	own := os.Getpid() // a system call each time
+	h.pids = slices.DeleteFunc(h.pids, func(pid int) bool { return pid == own })
 	h.counts.Processes = len(h.pids)
 	s := &scanner{proc: h.proc, locked: inodes(before), every: !h.first, plain: h.mounts.plain, pids: h.pids}
 	holdings := h.merge(h.scan(s))

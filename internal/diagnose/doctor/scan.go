@@ -92,13 +92,14 @@ func (h *host) silent(n int) {
 
 func (s *scanner) work() {
 	buf := make([]byte, 0, 16<<10)
+	var all []procfs.Descriptor // both are used for one process after the other
 	for {
 		i := int(s.next.Add(1)) - 1
 		if i >= len(s.pids) {
 			return
 		}
-		r := seen{pid: s.pids[i], paths: map[procfs.FileID]string{}}
-		s.look(&r)
+		r := seen{pid: s.pids[i]}
+		all = s.look(&r, all[:0])
 		if r.err == nil && !s.brief {
 			buf = s.mappings(&r, buf)
 		}
@@ -106,17 +107,18 @@ func (s *scanner) work() {
 	}
 }
 
-// look reads what one process has open, and which locks that carries.
-func (s *scanner) look(r *seen) {
+// look reads what one process has open, and which locks that carries. It returns
+// all for the next process to be listed in.
+func (s *scanner) look(r *seen, all []procfs.Descriptor) []procfs.Descriptor {
 	pid := r.pid
-	var all []procfs.Descriptor
 	if s.brief {
-		all, r.err = s.proc.Files(pid, nil)
+		all, r.err = s.proc.Files(pid, all)
 	} else {
-		all, r.err = s.proc.Descriptors(pid, nil)
+		all, r.err = s.proc.Descriptors(pid, all)
 	}
 	r.total = len(all)
 	r.opaque = opaque(all)
+	kept := all[:0]
 	for _, d := range all {
 		if r.opaque {
 			break // it may be listed, but not looked into
@@ -131,15 +133,17 @@ func (s *scanner) look(r *seen) {
 		if d.Type == procfs.Unseen || d.Type == procfs.Directory && len(locks) == 0 {
 			continue
 		}
-		r.files = append(r.files, d)
+		kept = append(kept, d)
 		if d.Writable || d.Links == 0 || len(locks) > 0 {
 			s.name(r, d)
 		}
 	}
+	r.files = slices.Clone(kept)
 	if r.err != nil {
 		_, err := s.proc.Stat(pid)
 		r.gone = errors.Is(err, fs.ErrNotExist)
 	}
+	return all
 }
 
 // opaque says whether nothing could be seen of any descriptor.
@@ -169,6 +173,9 @@ func (s *scanner) name(r *seen, d procfs.Descriptor) {
 	if err != nil {
 		s.named.Delete(d.FileID)
 		return
+	}
+	if r.paths == nil {
+		r.paths = map[procfs.FileID]string{}
 	}
 	r.paths[d.FileID] = cleanPath(path, d.Links == 0)
 }
