@@ -82,7 +82,7 @@ func (b *Backend) Grant(ctx context.Context, ttl time.Duration) (cluster.Session
 	if err != nil {
 		return nil, fmt.Errorf("zookeeper: %w", err)
 	}
-	s := &session{b: b, conn: conn, dialer: d, gone: make(chan cluster.Claim, 64), over: make(chan struct{}), claims: map[string]cluster.Record{}}
+	s := &session{b: b, conn: conn, dialer: d, gone: make(chan cluster.Claim, 64), over: make(chan struct{})}
 	b.keep(s, true)
 	for {
 		select {
