@@ -46,7 +46,8 @@ type Session interface {
 	// Release gives a claim back if it is still ours, by nonce and, unless it is 0, by token; nil says that it is not
 	// ours any more, whoever has it now. Clean says that the next owner need not wait.
 	Release(ctx context.Context, c Claim, clean bool) error
-	// Wait returns nil when the lock may be free again, or when nothing is known about it.
+	// Wait returns nil when the lock may be free again. An error says that nothing is known about it: the caller asks
+	// again, at its own pace.
 	Wait(ctx context.Context, held *HeldError) error
 	// Gone gives claims of this session that were seen to be deleted or another's, and nil from an engine without push.
 	Gone() <-chan Claim

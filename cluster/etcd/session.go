@@ -1,9 +1,9 @@
 package etcd
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/solehold/solehold/cluster"
@@ -160,6 +160,9 @@ func (s *session) follow(c cluster.Claim) {
 	}
 }
 
+// errUnseen is a watch that ended: the lock may be free or not.
+var errUnseen = errors.New("etcd: the watch of a claim has ended")
+
 // Wait returns at the delete of a claim. It watches from the revision behind the one at which the claim was seen: a watch
 // at that revision itself is taken for a late one, which etcd serves every 100 ms.
 func (s *session) Wait(ctx context.Context, held *cluster.HeldError) error {
@@ -173,24 +176,11 @@ func (s *session) Wait(ctx context.Context, held *cluster.HeldError) error {
 			case len(e.Events) > 0, errors.Is(e.Err(), rpctypes.ErrCompacted):
 				return nil
 			case !ok || e.Err() != nil:
-				return s.unseen(ctx, e.Err())
+				return cmp.Or(context.Cause(ctx), plain(e.Err()), errUnseen)
 			}
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
-	}
-}
-
-// unseen is a watch that ended. The lock may be free or not; asking again has its own pace.
-func (s *session) unseen(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	select {
-	case <-time.After(s.ttl / 20):
-		return nil
-	case <-ctx.Done():
-		return fmt.Errorf("%w (%w)", context.Cause(ctx), err)
 	}
 }
 

@@ -270,27 +270,17 @@ func (s *session) Wait(ctx context.Context, held *cluster.HeldError) error {
 		return err
 	})
 	if err != nil {
-		return s.pause(ctx, err)
+		return err
 	}
 	events := <-watches
 	if events == nil {
 		return nil
 	}
 	select {
-	case <-events: // deleted, changed, or nothing is known
-		return nil
+	case e := <-events: // deleted or changed, or the session has ended
+		return e.Err
 	case <-ctx.Done():
 		return context.Cause(ctx)
-	}
-}
-
-// pause is for a server that does not answer: asking again has its own pace.
-func (s *session) pause(ctx context.Context, err error) error {
-	select {
-	case <-time.After(s.ttl / 20):
-		return nil
-	case <-ctx.Done():
-		return fmt.Errorf("%w (%w)", context.Cause(ctx), err)
 	}
 }
 
