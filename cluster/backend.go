@@ -34,18 +34,20 @@ type Session interface {
 	// TTL is what was granted.
 	TTL() time.Duration
 	// Renew returns nil when the engine has acknowledged a renewal that was sent during this call. It never makes a lease
-	// or a claim anew. It gives the claims that were seen to be missing, by name; an engine whose renewal does not look
-	// gives none.
+	// or a claim anew. It gives the nonces of claims that were owned before and are seen to be missing; an engine whose
+	// renewal does not look gives none.
 	Renew(ctx context.Context) (gone []string, err error)
 	// Claim takes a lock if nobody has it, in one transaction. With the nonce of a claim that is ours it gives that claim
 	// again, with Clean false: what the predecessor left is not known any more. A refused claim writes nothing.
 	Claim(ctx context.Context, r Request) (Grant, error)
-	// Verify looks whether claims are still ours, with a read that no partitioned or lagging server can answer.
+	// Verify looks whether claims are still ours, with a read that no partitioned or lagging server can answer. It gives
+	// the nonces of those that are not.
 	Verify(ctx context.Context, claims []Claim) (gone []string, err error)
 	// Release gives a claim back if it is still ours, by nonce and, unless it is 0, by token; nil says that it is not
 	// ours any more, whoever has it now. Clean says that the next owner need not wait.
 	Release(ctx context.Context, c Claim, clean bool) error
-	// Wait returns nil when the lock may be free again, or when nothing is known about it.
+	// Wait returns nil when the lock may be free again. An error says that nothing is known about it: the caller asks
+	// again, at its own pace.
 	Wait(ctx context.Context, held *HeldError) error
 	// Gone gives claims of this session that were seen to be deleted or another's, and nil from an engine without push.
 	Gone() <-chan Claim

@@ -156,7 +156,8 @@ func (c *Client) current() (*shell, error) {
 }
 
 // Close tells the holders, gives the lease back when they have released, and closes the backend. When ctx ends first it
-// returns, and the lease runs out by itself.
+// returns, and the lease runs out by itself: it is not renewed any more, and who still works then meets each of its
+// deadlines.
 func (c *Client) Close(ctx context.Context) error {
 	c.mu.Lock()
 	s := c.shell
@@ -175,8 +176,8 @@ func (c *Client) Close(ctx context.Context) error {
 	case <-s.done:
 	case <-ctx.Done():
 		err = fmt.Errorf("the lease was not given back and runs out by itself: %w", context.Cause(ctx))
+		s.cancel() // what is asked of the engine; the timer goes on
 	}
-	s.abandon()
 	return errors.Join(err, c.backend.Close())
 }
 

@@ -261,6 +261,127 @@ func TestDoubt(t *testing.T) {
 	})
 }
 
+// TestAgainAfterBreak takes a lock again with the same client while the owner before, whose claim was broken, still works:
+// that its claim is gone says nothing about the new one.
+func TestAgainAfterBreak(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := cluster.NewMemory()
+		c := client(t, m.Client(nil), cluster.Options{})
+		before, err := c.Acquire(t.Context(), "a", cluster.AcquireOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.Break("a")
+		l, err := c.Acquire(t.Context(), "a", cluster.AcquireOptions{Wait: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if before.Check() == nil || l.Token() <= before.Token() {
+			t.Error(before.Check(), l.Token())
+		}
+		<-time.After(2 * time.Minute) // the claims are looked at every 6 s
+		if err := l.Check(); err != nil {
+			t.Error(err)
+		}
+		before.Release(t.Context())
+		if err := l.Release(t.Context()); err != nil {
+			t.Error(err)
+		}
+		closed(t, c)
+	})
+}
+
+// TestCloseKeepsDeadlines closes a client whose holder does not let go: it is killed and fail-stopped in time, and nobody
+// owns the lock before.
+func TestCloseKeepsDeadlines(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := cluster.NewMemory()
+		begin := time.Now()
+		var stopped time.Duration
+		c := client(t, m.Client(nil), cluster.Options{Grace: 2 * time.Second, FailStop: func(string, uint64) { stopped = time.Since(begin) }})
+		l, err := c.Acquire(t.Context(), "a", cluster.AcquireOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := c.Close(ctx); !errors.Is(err, context.DeadlineExceeded) || l.Check() == nil {
+			t.Error(err, l.Check())
+		}
+		other := client(t, m.Client(nil), cluster.Options{})
+		next, err := other.Acquire(t.Context(), "a", cluster.AcquireOptions{Wait: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case <-l.Killed():
+		default:
+			t.Error("two owners: the first was not killed")
+		}
+		if owned := time.Since(begin); stopped == 0 || stopped > 9*time.Second || owned < 10*time.Second {
+			t.Errorf("fail-stopped after %v, owned by the next after %v", stopped, owned)
+		}
+		l.Release(t.Context())
+		if err := next.Release(t.Context()); err != nil {
+			t.Error(err)
+		}
+		closed(t, other)
+	})
+}
+
+// brokenWait is an engine that cannot say when a lock becomes free.
+type brokenWait struct {
+	*cluster.MemoryClient
+	waits *int
+}
+
+type brokenSession struct {
+	cluster.Session
+	waits *int
+}
+
+func (b brokenWait) Grant(ctx context.Context, ttl time.Duration) (cluster.Session, error) {
+	s, err := b.MemoryClient.Grant(ctx, ttl)
+	return brokenSession{s, b.waits}, err
+}
+
+func (s brokenSession) Wait(context.Context, *cluster.HeldError) error {
+	*s.waits++
+	return errors.New("the connection is broken")
+}
+
+// TestWaitsWithoutWord goes on waiting, at a pace, where the engine cannot say when a lock becomes free.
+func TestWaitsWithoutWord(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := cluster.NewMemory()
+		first := client(t, m.Client(nil), cluster.Options{})
+		l, err := first.Acquire(t.Context(), "a", cluster.AcquireOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		waits := 0
+		c := client(t, brokenWait{m.Client(nil), &waits}, cluster.Options{})
+		time.AfterFunc(20*time.Second, func() { l.Release(context.Background()) })
+		next, err := c.Acquire(t.Context(), "a", cluster.AcquireOptions{Wait: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if waits < 10 || waits > 21 {
+			t.Errorf("asked again %d times in 20 s", waits)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 3500*time.Millisecond)
+		defer cancel()
+		if _, err := first.Acquire(ctx, "a", cluster.AcquireOptions{Wait: true}); !errors.Is(err, cluster.ErrHeld) || !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("when its context ends a waiter says who has the lock: %v", err)
+		}
+		if err := next.Release(t.Context()); err != nil {
+			t.Error(err)
+		}
+		closed(t, first)
+		closed(t, c)
+	})
+}
+
 // TestClose tells the holders and gives the lease back when they have let go.
 func TestClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

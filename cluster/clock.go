@@ -17,7 +17,7 @@ type Clock interface {
 
 // Timer calls its function once for each setting.
 type Timer interface {
-	// Set replaces the setting before. A time that has passed runs out at once.
+	// Set replaces the setting before. A time that has passed runs out at once. After Stop it does nothing.
 	Set(at time.Duration)
 	// Stop ends the timer. A call that has begun may still run.
 	Stop()
@@ -52,13 +52,28 @@ func (c *ProcessClock) Wall() time.Duration { return c.Now() }
 func (c *ProcessClock) Timer(f func()) (Timer, error) {
 	t := time.AfterFunc(time.Hour, f)
 	t.Stop()
-	return &processTimer{c, t}, nil
+	return &processTimer{c: c, t: t}, nil
 }
 
 type processTimer struct {
 	c *ProcessClock
 	t *time.Timer
+
+	mu      sync.Mutex
+	stopped bool
 }
 
-func (t *processTimer) Set(at time.Duration) { t.t.Reset(max(0, at-t.c.Now())) }
-func (t *processTimer) Stop()                { t.t.Stop() }
+func (t *processTimer) Set(at time.Duration) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.stopped {
+		t.t.Reset(max(0, at-t.c.Now()))
+	}
+}
+
+func (t *processTimer) Stop() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.stopped = true
+	t.t.Stop()
+}

@@ -26,6 +26,7 @@ func TestSystemClock(t *testing.T) {
 	}
 	timer.Set(c.Now() + 30*time.Millisecond)
 	timer.Stop()
+	timer.Set(c.Now())
 	select {
 	case <-ran:
 		t.Error("a stopped timer ran out")
@@ -48,6 +49,13 @@ func TestProcessClock(t *testing.T) {
 		if at := <-ran; at != 5*time.Second || c.Wall() != at {
 			t.Error(at, c.Wall())
 		}
+		timer.Set(6 * time.Second)
 		timer.Stop()
+		timer.Set(7 * time.Second)
+		select {
+		case at := <-ran:
+			t.Errorf("a stopped timer ran out at %v", at)
+		case <-time.After(time.Minute):
+		}
 	})
 }

@@ -196,13 +196,13 @@ func (s *memorySession) claim(r Request) (Grant, error) {
 func (s *memorySession) Verify(ctx context.Context, claims []Claim) ([]string, error) {
 	gone := make(chan []string, 1)
 	err := s.do(ctx, OpVerify, func() error {
-		var names []string
+		var nonces []string
 		for _, c := range claims {
 			if l := s.c.m.locks[c.Name]; l == nil || l.by != s || l.token != c.Token {
-				names = append(names, c.Name)
+				nonces = append(nonces, c.Nonce)
 			}
 		}
-		gone <- names
+		gone <- nonces
 		return nil
 	})
 	if err != nil {

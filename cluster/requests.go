@@ -93,20 +93,21 @@ func (s *shell) follow(gone <-chan Claim) {
 			if !ok {
 				return
 			}
-			s.gone(c.Name, c.Nonce)
+			s.gone(c.Nonce)
 		case <-s.ctx.Done():
 			return
 		}
 	}
 }
 
-// gone tells the machine that a claim is not there, if it is one of ours. Without a nonce it is the one that is owned.
-func (s *shell) gone(name, nonce string) {
+// gone tells the machine that a claim is not there, if it is one of ours.
+func (s *shell) gone(nonce string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for id, h := range s.claims {
-		if h.name == name && h.token != 0 && (nonce == "" || nonce == h.nonce) {
+		if h.nonce == nonce && h.token != 0 {
 			s.stepLocked(lease.Input{Kind: lease.ClaimGone, Claim: id, Token: h.token})
+			return
 		}
 	}
 }
@@ -114,49 +115,30 @@ func (s *shell) gone(name, nonce string) {
 func (s *shell) renew(c lease.Command, session Session) {
 	ctx, cancel := s.bounded(c.Op)
 	defer cancel()
-	before := s.nonces()
 	gone, err := session.Renew(ctx)
-	s.missing(gone, before)
-	s.step(outcome(c.ID, err))
+	s.looked(c.ID, gone, err)
 }
 
 func (s *shell) verify(c lease.Command, session Session, claims []Claim) {
 	ctx, cancel := s.bounded(c.Op)
 	defer cancel()
 	gone, err := session.Verify(ctx, claims)
-	before := map[string]string{}
-	for _, c := range claims {
-		before[c.Name] = c.Nonce
-	}
-	s.missing(gone, before)
-	s.step(outcome(c.ID, err))
+	s.looked(c.ID, gone, err)
 }
 
-// missing tells of claims that were not there, if they were ours when it was asked.
-func (s *shell) missing(gone []string, before map[string]string) {
-	for _, name := range gone {
-		if nonce := before[name]; nonce != "" {
-			s.gone(name, nonce)
-		}
+// looked tells of claims that were not there, then of the answer.
+func (s *shell) looked(id uint64, gone []string, err error) {
+	for _, nonce := range gone {
+		s.gone(nonce)
 	}
+	s.step(outcome(id, err))
 }
 
-// nonces gives the claims that the engine has granted, by name.
-func (s *shell) nonces() map[string]string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	all := map[string]string{}
-	for _, c := range s.owned() {
-		all[c.Name] = c.Nonce
-	}
-	return all
-}
-
-// owned gives the claims that the engine has granted.
+// owned gives the claims that the engine has granted and nobody was told to let go.
 func (s *shell) owned() []Claim {
 	var all []Claim
 	for _, h := range s.claims {
-		if h.token != 0 && !h.leaving {
+		if h.token != 0 && !h.leaving && !h.lost.Load() {
 			all = append(all, h.claim(h.token))
 		}
 	}

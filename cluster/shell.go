@@ -56,12 +56,6 @@ func (s *shell) isOver() bool {
 	return s.m.State() >= lease.Over
 }
 
-// abandon ends what is still asked of the engine.
-func (s *shell) abandon() {
-	s.cancel()
-	s.timer.Stop()
-}
-
 // step gives the machine an input and carries its commands out.
 func (s *shell) step(in lease.Input) {
 	s.mu.Lock()
@@ -157,7 +151,8 @@ func (s *shell) end(lease.Cause) {
 		delete(s.claims, id)
 	}
 	close(s.done)
-	s.abandon()
+	s.cancel()
+	s.timer.Stop()
 }
 
 // acquire asks for a claim and waits until it is decided.
@@ -191,7 +186,7 @@ func (s *shell) acquire(ctx context.Context, name string, floor uint64) (Lease, 
 	return nil, fmt.Errorf("lock %q: %w", name, context.Cause(ctx))
 }
 
-// wait waits until the lock may be free.
+// wait waits until the lock may be free. Where the engine does not say, asking again has a pace of its own.
 func (s *shell) wait(ctx context.Context, held *HeldError) error {
 	s.mu.Lock()
 	session := s.session
@@ -202,13 +197,15 @@ func (s *shell) wait(ctx context.Context, held *HeldError) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(s.ctx, func() { cancel(ErrLate) })()
-	if err := session.Wait(ctx, held); err != nil && ctx.Err() != nil {
-		if s.ctx.Err() != nil && context.Cause(ctx) == ErrLate {
-			return nil // the lease has ended: go on with a new one
-		}
-		return fmt.Errorf("%w: %w", held, context.Cause(ctx))
-	} else if err != nil {
-		return err
+	err := session.Wait(ctx, held)
+	if err != nil && ctx.Err() == nil {
+		s.client.rest(ctx)
 	}
-	return nil
+	switch {
+	case err == nil || ctx.Err() == nil:
+		return nil
+	case context.Cause(ctx) == ErrLate:
+		return nil // the lease has ended: go on with a new one
+	}
+	return fmt.Errorf("%w: %w", held, context.Cause(ctx))
 }

@@ -19,10 +19,10 @@ func goneNotRenewed(s *suite) {
 		return err == nil && g.Token > c.Token
 	})
 	gone, err := session.Renew(s.ctx)
-	if err == nil && !slices.Contains(gone, c.Name) || err != nil && !errors.Is(err, cluster.ErrLeaseGone) {
+	if err == nil && !slices.Contains(gone, c.Nonce) || err != nil && !errors.Is(err, cluster.ErrLeaseGone) {
 		s.Errorf("a renewal after the end: %v, %v", gone, err)
 	}
-	if gone, err = session.Verify(s.ctx, []cluster.Claim{c}); err == nil && !slices.Contains(gone, c.Name) {
+	if gone, err = session.Verify(s.ctx, []cluster.Claim{c}); err == nil && !slices.Contains(gone, c.Nonce) {
 		s.Errorf("verified after the end: %v", gone)
 	}
 	s.must(session.Release(s.ctx, c, true))

@@ -1,10 +1,9 @@
 package etcd
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"sync"
 	"time"
 
 	"github.com/solehold/solehold/cluster"
@@ -24,10 +23,7 @@ type session struct {
 	gone   chan cluster.Claim
 	ctx    context.Context // ends with the session
 	cancel context.CancelFunc
-
-	mu      sync.Mutex
-	records map[string]cluster.Record // by nonce, of claims that were asked for
-	left    map[string]bool           // by nonce, those that were given back
+	asked  cluster.Asked
 }
 
 // watchAfter is how long a claim is held before it is watched: short ones do not pay for it. Nothing is missed, since the
@@ -36,8 +32,7 @@ const watchAfter = 50 * time.Millisecond
 
 func newSession(b *Backend, g *clientv3.LeaseGrantResponse) *session {
 	s := &session{
-		b: b, id: g.ID, ttl: time.Duration(g.TTL) * time.Second,
-		gone: make(chan cluster.Claim, 64), records: map[string]cluster.Record{}, left: map[string]bool{},
+		b: b, id: g.ID, ttl: time.Duration(g.TTL) * time.Second, gone: make(chan cluster.Claim, 64),
 	}
 	// Without a leader a member would keep our streams open and silent.
 	s.ctx, s.cancel = context.WithCancel(clientv3.WithRequireLeader(context.Background()))
@@ -57,9 +52,7 @@ func (s *session) Renew(ctx context.Context) ([]string, error) { return nil, s.k
 // Claim is one transaction.
 func (s *session) Claim(ctx context.Context, r cluster.Request) (cluster.Grant, error) {
 	claim, last := s.b.claimKey(r.Name), s.b.lastKey(r.Name)
-	record := cluster.RecordOf(r)
-	s.remember(record)
-	text := record.Text()
+	text := s.asked.Ask(r).Record.Text()
 	answer, err := s.b.client.Txn(ctx).
 		If(clientv3.Compare(clientv3.CreateRevision(claim), "=", 0)).
 		Then(
@@ -83,7 +76,7 @@ func (s *session) Claim(ctx context.Context, r cluster.Request) (cluster.Grant, 
 				s.watch(r, kv.ModRevision)
 				return cluster.Grant{Token: uint64(kv.ModRevision), Delay: r.Delay}, nil
 			}
-			s.forgetLater(r.Nonce)
+			s.asked.Leave(r.Nonce, s.ttl)
 			return cluster.Grant{}, held
 		}
 	}
@@ -91,33 +84,13 @@ func (s *session) Claim(ctx context.Context, r cluster.Request) (cluster.Grant, 
 	return cluster.GrantAfter(uint64(answer.Header.Revision), before), nil
 }
 
-// remember keeps what a claim writes: a release compares it.
-func (s *session) remember(r cluster.Record) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.records[r.Nonce] = r
-}
-
-func (s *session) record(nonce string) (cluster.Record, bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	r, ok := s.records[nonce]
-	return r, ok
-}
-
-func (s *session) forget(nonce string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.records, nonce)
-	delete(s.left, nonce)
-}
-
 // Release is one transaction. A nonce that was never asked for on this lease has no claim.
 func (s *session) Release(ctx context.Context, c cluster.Claim, clean bool) error {
-	record, ok := s.record(c.Nonce)
+	mine, ok := s.asked.Get(c.Nonce)
 	if !ok {
 		return nil
 	}
+	record := mine.Record
 	claim := s.b.claimKey(c.Name)
 	is := []clientv3.Cmp{clientv3.Compare(clientv3.Value(claim), "=", record.Text())}
 	if c.Token != 0 {
@@ -131,24 +104,8 @@ func (s *session) Release(ctx context.Context, c cluster.Claim, clean bool) erro
 	if _, err := s.b.client.Txn(ctx).If(is...).Then(then...).Commit(); err != nil {
 		return plain(err)
 	}
-	s.leave(c.Nonce)
+	s.asked.Leave(c.Nonce, s.ttl)
 	return nil
-}
-
-// leave takes note of a claim that was given back, for as long as a repeated release may need its record.
-func (s *session) leave(nonce string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.left[nonce] {
-		s.left[nonce] = true
-		s.forgetLater(nonce)
-	}
-}
-
-func (s *session) hasLeft(nonce string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.left[nonce]
 }
 
 // Verify reads claims, with the word of a quorum.
@@ -167,7 +124,7 @@ func (s *session) Verify(ctx context.Context, claims []cluster.Claim) ([]string,
 		for i, c := range claims[:n] {
 			kvs := answer.Responses[i].GetResponseRange().Kvs
 			if len(kvs) == 0 || kvs[0].ModRevision != int64(c.Token) { // the revision is that of our write alone
-				gone = append(gone, c.Name)
+				gone = append(gone, c.Nonce)
 			}
 		}
 		claims = claims[n:]
@@ -177,8 +134,9 @@ func (s *session) Verify(ctx context.Context, claims []cluster.Claim) ([]string,
 
 // watch tells of any change of a claim after it was made.
 func (s *session) watch(r cluster.Request, token int64) {
+	s.asked.Own(r.Nonce)
 	time.AfterFunc(watchAfter, func() {
-		if !s.hasLeft(r.Nonce) && s.ctx.Err() == nil {
+		if mine, _ := s.asked.Get(r.Nonce); mine.Owned && s.ctx.Err() == nil {
 			s.follow(cluster.Claim{Name: r.Name, Nonce: r.Nonce, Token: uint64(token)})
 		}
 	})
@@ -190,7 +148,7 @@ func (s *session) follow(c cluster.Claim) {
 	for e := range s.b.client.Watch(ctx, s.b.claimKey(c.Name), clientv3.WithRev(int64(c.Token)+1)) {
 		switch {
 		case len(e.Events) > 0:
-			s.leave(c.Nonce)
+			s.asked.Leave(c.Nonce, s.ttl)
 			select {
 			case s.gone <- c:
 			case <-s.ctx.Done():
@@ -202,10 +160,8 @@ func (s *session) follow(c cluster.Claim) {
 	}
 }
 
-// forgetLater drops the record of a claim that is gone, when no repeated release can need it any more.
-func (s *session) forgetLater(nonce string) {
-	time.AfterFunc(s.ttl, func() { s.forget(nonce) })
-}
+// errUnseen is a watch that ended: the lock may be free or not.
+var errUnseen = errors.New("etcd: the watch of a claim has ended")
 
 // Wait returns at the delete of a claim. It watches from the revision behind the one at which the claim was seen: a watch
 // at that revision itself is taken for a late one, which etcd serves every 100 ms.
@@ -220,24 +176,11 @@ func (s *session) Wait(ctx context.Context, held *cluster.HeldError) error {
 			case len(e.Events) > 0, errors.Is(e.Err(), rpctypes.ErrCompacted):
 				return nil
 			case !ok || e.Err() != nil:
-				return s.unseen(ctx, e.Err())
+				return cmp.Or(context.Cause(ctx), plain(e.Err()), errUnseen)
 			}
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
-	}
-}
-
-// unseen is a watch that ended. The lock may be free or not; asking again has its own pace.
-func (s *session) unseen(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	select {
-	case <-time.After(s.ttl / 20):
-		return nil
-	case <-ctx.Done():
-		return fmt.Errorf("%w (%w)", context.Cause(ctx), err)
 	}
 }
 

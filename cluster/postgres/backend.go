@@ -122,7 +122,7 @@ func (b *Backend) Grant(ctx context.Context, ttl time.Duration) (cluster.Session
 	if err := b.make(ctx); err != nil {
 		return nil, err
 	}
-	return &session{b: b, id: rand.Text(), ttl: ttl, claims: map[string]claim{}}, nil
+	return &session{b: b, id: rand.Text(), ttl: ttl}, nil
 }
 
 // make makes the schema once, or sees that it is there.

@@ -3,7 +3,6 @@ package postgres
 import (
 	"context"
 	"errors"
-	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -16,15 +15,7 @@ type session struct {
 	id  string
 	ttl time.Duration
 
-	mu     sync.Mutex
-	over   bool
-	claims map[string]claim // by nonce, those that were asked for
-}
-
-type claim struct {
-	name   string
-	record cluster.Record
-	owned  bool // the server has said so
+	asked cluster.Asked
 }
 
 // TTL is how long claims live.
@@ -33,36 +24,15 @@ func (s *session) TTL() time.Duration { return s.ttl }
 // Gone is nil: a renewal looks at each claim.
 func (s *session) Gone() <-chan cluster.Claim { return nil }
 
-func (s *session) set(nonce string, c claim) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.claims[nonce] = c
-}
-
-func (s *session) get(nonce string) (claim, bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	c, ok := s.claims[nonce]
-	return c, ok
-}
-
-func (s *session) forget(nonce string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.claims, nonce)
-}
-
 // Claim is one statement, and a second one that looks who has it when it was refused.
 func (s *session) Claim(ctx context.Context, r cluster.Request) (cluster.Grant, error) {
-	c := claim{name: r.Name, record: cluster.RecordOf(r)}
-	s.set(r.Nonce, c)
+	c := s.asked.Ask(r)
 	var token int64
 	var last string
-	err := s.b.pool.QueryRow(ctx, s.b.do.claim, r.Name, r.Nonce, s.id, c.record.Text(), s.ttl.Milliseconds()).Scan(&token, &last)
+	err := s.b.pool.QueryRow(ctx, s.b.do.claim, r.Name, r.Nonce, s.id, c.Record.Text(), s.ttl.Milliseconds()).Scan(&token, &last)
 	switch {
 	case err == nil:
-		c.owned = true
-		s.set(r.Nonce, c)
+		s.asked.Own(r.Nonce)
 		return cluster.GrantAfter(uint64(token), last), nil
 	case !errors.Is(err, pgx.ErrNoRows):
 		return cluster.Grant{}, unknown(ctx, err)
@@ -72,12 +42,10 @@ func (s *session) Claim(ctx context.Context, r cluster.Request) (cluster.Grant, 
 	case err != nil:
 		return cluster.Grant{}, err
 	case row.nonce == r.Nonce && row.session == s.id && row.live:
-		c.owned = true
-		s.set(r.Nonce, c)
+		s.asked.Own(r.Nonce)
 		return cluster.Grant{Token: uint64(row.token), Delay: r.Delay}, nil
 	}
-	// Not at once: a request before this one may still be on its way, and be taken back by its nonce.
-	time.AfterFunc(s.ttl, func() { s.forget(r.Nonce) })
+	s.asked.Leave(r.Nonce, s.ttl)
 	return cluster.Grant{}, cluster.HeldBy(r.Name, s.b.c.Schema+".lock", row.record, uint64(row.token))
 }
 
@@ -102,17 +70,7 @@ func (s *session) look(ctx context.Context, name string) (r row, err error) {
 
 // Renew is one statement for all claims. An owned one that was not renewed is gone.
 func (s *session) Renew(ctx context.Context) ([]string, error) {
-	s.mu.Lock()
-	over, owned := s.over, map[string]string{}
-	for nonce, c := range s.claims {
-		if c.owned {
-			owned[nonce] = c.name
-		}
-	}
-	s.mu.Unlock()
-	if over {
-		return nil, cluster.ErrLeaseGone
-	}
+	missing := s.asked.All()
 	rows, err := s.b.pool.Query(ctx, s.b.do.renew, s.id, s.ttl.Milliseconds())
 	if err != nil {
 		return nil, unknown(ctx, err)
@@ -122,11 +80,13 @@ func (s *session) Renew(ctx context.Context) ([]string, error) {
 		return nil, unknown(ctx, err)
 	}
 	for _, nonce := range renewed {
-		delete(owned, nonce)
+		delete(missing, nonce)
 	}
 	var gone []string
-	for _, name := range owned {
-		gone = append(gone, name)
+	for nonce, c := range missing {
+		if c.Owned {
+			gone = append(gone, nonce)
+		}
 	}
 	return gone, nil
 }
@@ -149,7 +109,7 @@ func (s *session) Verify(ctx context.Context, claims []cluster.Claim) ([]string,
 	var gone []string
 	for _, c := range claims {
 		if ours[c.Nonce] != int64(c.Token) {
-			gone = append(gone, c.Name)
+			gone = append(gone, c.Nonce)
 		}
 	}
 	return gone, nil
@@ -157,22 +117,17 @@ func (s *session) Verify(ctx context.Context, claims []cluster.Claim) ([]string,
 
 // Release is one statement. A nonce that was never asked for in this session has no claim.
 func (s *session) Release(ctx context.Context, c cluster.Claim, clean bool) error {
-	mine, ok := s.get(c.Nonce)
+	mine, ok := s.asked.Get(c.Nonce)
 	if !ok {
 		return nil
 	}
-	record := mine.record
+	record := mine.Record
 	record.Ended = clean
 	_, err := s.b.pool.Exec(ctx, s.b.do.release, c.Name, c.Nonce, s.id, int64(c.Token), record.Text(), s.b.channel())
 	if err != nil {
 		return unknown(ctx, err)
 	}
-	if c.Token != 0 {
-		mine.owned = false
-		s.set(c.Nonce, mine)
-	}
-	// A release may be repeated, because a request was still on its way.
-	time.AfterFunc(s.ttl, func() { s.forget(c.Nonce) })
+	s.asked.Leave(c.Nonce, s.ttl)
 	return nil
 }
 
@@ -224,9 +179,6 @@ func (s *session) listen(ctx context.Context, conn *pgx.Conn, name string, left 
 
 // Revoke gives all claims back without a word about their work.
 func (s *session) Revoke(ctx context.Context) error {
-	s.mu.Lock()
-	s.over = true
-	s.mu.Unlock()
 	if _, err := s.b.pool.Exec(ctx, s.b.do.revoke, s.id, s.b.channel()); err != nil {
 		return unknown(ctx, err)
 	}

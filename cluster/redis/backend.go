@@ -96,7 +96,7 @@ func (b *Backend) Grant(ctx context.Context, ttl time.Duration) (cluster.Session
 	if err := b.client.Ping(ctx).Err(); err != nil {
 		return nil, unknown(ctx, err)
 	}
-	return &session{b: b, ttl: ttl, claims: map[string]claim{}}, nil
+	return &session{b: b, ttl: ttl}, nil
 }
 
 // keys are those of one lock.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -13,19 +12,9 @@ import (
 
 // session is the claims of one client that are renewed together.
 type session struct {
-	b   *Backend
-	ttl time.Duration
-
-	mu     sync.Mutex
-	claims map[string]claim // by nonce; those that were asked for and not given back
-	over   bool
-}
-
-// claim is one that may be ours.
-type claim struct {
-	name   string
-	record cluster.Record
-	owned  bool // the server has said so
+	b     *Backend
+	ttl   time.Duration
+	asked cluster.Asked
 }
 
 // TTL is how long claims live.
@@ -34,36 +23,11 @@ func (s *session) TTL() time.Duration { return s.ttl }
 // Gone is nil: a renewal looks at each claim.
 func (s *session) Gone() <-chan cluster.Claim { return nil }
 
-func (s *session) set(nonce string, c claim) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.claims[nonce] = c
-}
-
-func (s *session) forget(nonce string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.claims, nonce)
-}
-
-// all gives the claims to be renewed. Those whose answer is not known are among them: the server may have them, and the
-// lease is taken to be renewed for all.
-func (s *session) all() map[string]claim {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	all := map[string]claim{}
-	for nonce, c := range s.claims {
-		all[nonce] = c
-	}
-	return all
-}
-
 // Claim runs the script for a claim. A claim that is asked for again lives anew, as one that is renewed.
 func (s *session) Claim(ctx context.Context, r cluster.Request) (cluster.Grant, error) {
-	c := claim{name: r.Name, record: cluster.RecordOf(r)}
-	s.set(r.Nonce, c)
+	c := s.asked.Ask(r)
 	keys := s.b.keys(r.Name)
-	answer, err := s.b.scripts.claim.Run(ctx, s.b.client, keys, c.record.Text(), s.ttl.Milliseconds()).Slice()
+	answer, err := s.b.scripts.claim.Run(ctx, s.b.client, keys, c.Record.Text(), s.ttl.Milliseconds()).Slice()
 	if err != nil {
 		return cluster.Grant{}, unknown(ctx, err)
 	}
@@ -72,11 +36,10 @@ func (s *session) Claim(ctx context.Context, r cluster.Request) (cluster.Grant, 
 	case err != nil:
 		return cluster.Grant{}, err
 	case kind == 0:
-		s.forget(r.Nonce)
+		s.asked.Leave(r.Nonce, s.ttl)
 		return cluster.Grant{}, cluster.HeldBy(r.Name, keys[0], text, token)
 	}
-	c.owned = true
-	s.set(r.Nonce, c)
+	s.asked.Own(r.Nonce)
 	if kind == 2 {
 		return cluster.Grant{Token: token, Delay: r.Delay}, nil
 	}
@@ -94,44 +57,35 @@ func parse(answer []any) (kind int64, token uint64, text string, err error) {
 	return kind, token, text, err
 }
 
-// Renew renews each claim in one pipeline. An owned one that is not there any more is gone; without any that was renewed
-// the server must still answer.
+// Renew renews each claim in one pipeline, also those whose answer is not known: the server may have them. An owned one
+// that is not there any more is gone; without any that was renewed the server must still answer.
 func (s *session) Renew(ctx context.Context) ([]string, error) {
-	if s.ended() {
-		return nil, cluster.ErrLeaseGone
-	}
-	claims := s.all()
+	claims := s.asked.All()
 	answers := map[string]*redis.Cmd{}
 	pipe := s.b.client.Pipeline()
 	pipe.Ping(ctx)
 	for nonce, c := range claims {
-		answers[nonce] = s.b.scripts.renew.Eval(ctx, pipe, s.b.keys(c.name), c.record.Text(), s.ttl.Milliseconds())
+		answers[nonce] = s.b.scripts.renew.Eval(ctx, pipe, s.b.keys(c.Name), c.Record.Text(), s.ttl.Milliseconds())
 	}
 	if _, err := pipe.Exec(ctx); err != nil {
 		return nil, unknown(ctx, err)
 	}
 	var gone []string
 	for nonce, c := range claims {
-		if n, err := answers[nonce].Int(); err == nil && n == 0 && c.owned {
-			gone = append(gone, c.name)
+		if n, err := answers[nonce].Int(); err == nil && n == 0 && c.Owned {
+			gone = append(gone, nonce)
 		}
 	}
 	return gone, nil
 }
 
-func (s *session) ended() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.over
-}
-
 // Verify looks at claims and their tokens in one pipeline.
 func (s *session) Verify(ctx context.Context, claims []cluster.Claim) ([]string, error) {
-	mine := s.all()
+	mine := s.asked.All()
 	answers := make([]*redis.Cmd, len(claims))
 	pipe := s.b.client.Pipeline()
 	for i, c := range claims {
-		text := mine[c.Nonce].record.Text()
+		text := mine[c.Nonce].Record.Text()
 		answers[i] = s.b.scripts.verify.Eval(ctx, pipe, s.b.keys(c.Name), text, strconv.FormatUint(c.Token, 10))
 	}
 	if _, err := pipe.Exec(ctx); err != nil {
@@ -140,7 +94,7 @@ func (s *session) Verify(ctx context.Context, claims []cluster.Claim) ([]string,
 	var gone []string
 	for i, c := range claims {
 		if n, err := answers[i].Int(); err == nil && n == 0 {
-			gone = append(gone, c.Name)
+			gone = append(gone, c.Nonce)
 		}
 	}
 	return gone, nil
@@ -148,45 +102,27 @@ func (s *session) Verify(ctx context.Context, claims []cluster.Claim) ([]string,
 
 // Release runs the script for a release. A nonce that was never asked for in this session has no claim.
 func (s *session) Release(ctx context.Context, c cluster.Claim, clean bool) error {
-	s.mu.Lock()
-	mine, ok := s.claims[c.Nonce]
-	s.mu.Unlock()
+	mine, ok := s.asked.Get(c.Nonce)
 	if !ok {
 		return nil
 	}
-	text, left := mine.record.Text(), ""
+	text, left := mine.Record.Text(), ""
 	if clean {
-		mine.record.Ended = true
-		left = mine.record.Text()
+		mine.Record.Ended = true
+		left = mine.Record.Text()
 	}
 	token := strconv.FormatUint(c.Token, 10)
-	err := s.b.scripts.release.Run(ctx, s.b.client, s.b.keys(c.Name), text, token, left, s.b.channel(c.Name)).Err()
-	return s.released(ctx, c, err)
-}
-
-// released forgets a claim some time later: its release may be repeated because a request was still on its way. A claim
-// that is not renewed meanwhile runs out by itself.
-func (s *session) released(ctx context.Context, c cluster.Claim, err error) error {
-	if err != nil {
+	if err := s.b.scripts.release.Run(ctx, s.b.client, s.b.keys(c.Name), text, token, left, s.b.channel(c.Name)).Err(); err != nil {
 		return unknown(ctx, err)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if mine, ok := s.claims[c.Nonce]; ok && c.Token != 0 {
-		mine.owned = false
-		s.claims[c.Nonce] = mine
-	}
-	time.AfterFunc(s.ttl, func() { s.forget(c.Nonce) })
+	s.asked.Leave(c.Nonce, s.ttl)
 	return nil
 }
 
 // Revoke gives all claims back without a word about their work.
 func (s *session) Revoke(ctx context.Context) error {
-	s.mu.Lock()
-	s.over = true
-	s.mu.Unlock()
-	for nonce, c := range s.all() {
-		if err := s.Release(ctx, cluster.Claim{Name: c.name, Nonce: nonce}, false); err != nil {
+	for nonce, c := range s.asked.All() {
+		if err := s.Release(ctx, cluster.Claim{Name: c.Name, Nonce: nonce}, false); err != nil {
 			return err
 		}
 	}

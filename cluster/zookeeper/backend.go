@@ -59,12 +59,14 @@ func (b *Backend) keep(s *session, on bool) {
 // Traits says what ZooKeeper can do.
 func (b *Backend) Traits() cluster.Traits { return cluster.Traits{Engine: "zookeeper", Push: true} }
 
-// Close ends the sessions that were not revoked: ZooKeeper cannot do one without the other.
+// Close ends the connections. The library says to the server that a session has ended when it is closed, which would give
+// away the locks of who still works; so the connection is taken from it first.
 func (b *Backend) Close() error {
 	b.mu.Lock()
 	all := slices.Collect(maps.Keys(b.sessions))
 	b.mu.Unlock()
 	for _, s := range all {
+		s.dialer.hangUp()
 		s.quit()
 	}
 	return nil
@@ -82,7 +84,7 @@ func (b *Backend) Grant(ctx context.Context, ttl time.Duration) (cluster.Session
 	if err != nil {
 		return nil, fmt.Errorf("zookeeper: %w", err)
 	}
-	s := &session{b: b, conn: conn, dialer: d, gone: make(chan cluster.Claim, 64), over: make(chan struct{}), claims: map[string]cluster.Record{}}
+	s := &session{b: b, conn: conn, dialer: d, gone: make(chan cluster.Claim, 64), over: make(chan struct{})}
 	b.keep(s, true)
 	for {
 		select {

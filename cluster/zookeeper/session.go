@@ -20,9 +20,7 @@ type session struct {
 	gone   chan cluster.Claim
 	over   chan struct{} // closed at the end
 	once   sync.Once
-
-	mu     sync.Mutex
-	claims map[string]cluster.Record // by nonce, those that were asked for
+	asked  cluster.Asked
 }
 
 // TTL is what the server granted.
@@ -91,11 +89,16 @@ func (s *session) plain(err error) error {
 	return fmt.Errorf("zookeeper: %w", err)
 }
 
-// Renew is a request whose answer shows that the session was alive after it was sent.
+// Renew is a transaction that changes nothing. A read would be answered by a follower that has lost its leader, which does
+// not hear of the renewal and ends the session; a transaction takes the leader and a quorum. What they say of the node
+// does not matter.
 func (s *session) Renew(ctx context.Context) ([]string, error) {
 	s.dialer.renew()
 	return nil, s.run(ctx, func() error {
-		_, _, err := s.conn.Exists("/")
+		_, err := s.conn.Multi(&zk.CheckVersionRequest{Path: "/", Version: -1})
+		if errors.Is(err, zk.ErrNoAuth) {
+			return nil
+		}
 		return err
 	})
 }
@@ -105,14 +108,11 @@ var errAgain = errors.New("crossed by another claim")
 
 // Claim reads the claim and, when there is none, makes it in one transaction with what it leaves.
 func (s *session) Claim(ctx context.Context, r cluster.Request) (cluster.Grant, error) {
-	record := cluster.RecordOf(r)
-	s.mu.Lock()
-	s.claims[r.Nonce] = record
-	s.mu.Unlock()
+	text := s.asked.Ask(r).Record.Text()
 	grants := make(chan cluster.Grant, 1)
 	err := s.run(ctx, func() error {
 		for {
-			g, err := s.try(ctx, r, record.Text())
+			g, err := s.try(ctx, r, text)
 			if errors.Is(err, errAgain) {
 				continue
 			}
@@ -121,7 +121,7 @@ func (s *session) Claim(ctx context.Context, r cluster.Request) (cluster.Grant, 
 		}
 	})
 	if errors.Is(err, cluster.ErrHeld) {
-		time.AfterFunc(s.ttl, func() { s.forget(r.Nonce) })
+		s.asked.Leave(r.Nonce, s.ttl)
 	}
 	if err != nil {
 		return cluster.Grant{}, err
@@ -186,7 +186,7 @@ func (s *session) Verify(ctx context.Context, claims []cluster.Claim) ([]string,
 				return err
 			}
 			if !there || stat.Czxid != int64(c.Token) {
-				gone = append(gone, c.Name)
+				gone = append(gone, c.Nonce)
 			}
 		}
 		found <- gone
@@ -200,17 +200,16 @@ func (s *session) Verify(ctx context.Context, claims []cluster.Claim) ([]string,
 
 // Release deletes the claim if the last claim of all was ours: that is what last says, at a version that nobody has changed.
 func (s *session) Release(ctx context.Context, c cluster.Claim, clean bool) error {
-	s.mu.Lock()
-	record, ok := s.claims[c.Nonce]
-	s.mu.Unlock()
+	mine, ok := s.asked.Get(c.Nonce)
 	if !ok {
 		return nil
 	}
-	err := s.run(ctx, func() error { return s.release(c, record, clean) })
-	if errors.Is(err, cluster.ErrLeaseGone) {
-		return nil // its claims are gone with it
+	err := s.run(ctx, func() error { return s.release(c, mine.Record, clean) })
+	if err != nil && !errors.Is(err, cluster.ErrLeaseGone) { // whose claims are gone with it
+		return err
 	}
-	return err
+	s.asked.Leave(c.Nonce, s.ttl)
+	return nil
 }
 
 func (s *session) release(c cluster.Claim, record cluster.Record, clean bool) error {
@@ -256,19 +255,12 @@ func (s *session) watch(c cluster.Claim) {
 				return
 			}
 		}
-		time.AfterFunc(s.ttl, func() { s.forget(c.Nonce) })
+		s.asked.Leave(c.Nonce, s.ttl)
 		select {
 		case s.gone <- c:
 		case <-s.over:
 		}
 	}()
-}
-
-// forget drops the record of a claim that is gone, when no repeated release can need it any more.
-func (s *session) forget(nonce string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.claims, nonce)
 }
 
 // Wait returns when the claim is deleted.
@@ -283,27 +275,17 @@ func (s *session) Wait(ctx context.Context, held *cluster.HeldError) error {
 		return err
 	})
 	if err != nil {
-		return s.pause(ctx, err)
+		return err
 	}
 	events := <-watches
 	if events == nil {
 		return nil
 	}
 	select {
-	case <-events: // deleted, changed, or nothing is known
-		return nil
+	case e := <-events: // deleted or changed, or the session has ended
+		return e.Err
 	case <-ctx.Done():
 		return context.Cause(ctx)
-	}
-}
-
-// pause is for a server that does not answer: asking again has its own pace.
-func (s *session) pause(ctx context.Context, err error) error {
-	select {
-	case <-time.After(s.ttl / 20):
-		return nil
-	case <-ctx.Done():
-		return fmt.Errorf("%w (%w)", context.Cause(ctx), err)
 	}
 }
 

@@ -21,6 +21,7 @@ type dialer struct {
 	ttl     time.Duration
 	ended   bool
 	renewed time.Time // when a renewal was asked for
+	conn    net.Conn  // the present one
 }
 
 func (d *dialer) dial(network, address string, timeout time.Duration) (net.Conn, error) {
@@ -31,7 +32,29 @@ func (d *dialer) dial(network, address string, timeout time.Duration) (net.Conn,
 	if err != nil {
 		return nil, err
 	}
+	if !d.keep(c) {
+		c.Close()
+		return nil, errEnded
+	}
 	return &sniffer{Conn: c, d: d}, nil
+}
+
+// keep takes note of a connection, unless the session has ended while it was made.
+func (d *dialer) keep(c net.Conn) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.conn = c
+	return !d.ended
+}
+
+// hangUp ends the connection and lets no other be made: the server hears nothing more, and the session runs out.
+func (d *dialer) hangUp() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.ended = true
+	if d.conn != nil {
+		d.conn.Close()
+	}
 }
 
 // wanted reports whether a connection may be made: a reconnection would keep a session alive that nobody renews.

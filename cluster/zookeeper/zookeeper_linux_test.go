@@ -96,6 +96,7 @@ func TestContract(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer direct.Close()
+	t.Run("renewals", func(t *testing.T) { renewals(t, addr, direct) })
 	t.Run("granted time", func(t *testing.T) { grantedTime(t, addr) })
 	t.Run("contract", func(t *testing.T) {
 		clustertest.Run(t, clustertest.Engine{
@@ -132,6 +133,38 @@ func TestContract(t *testing.T) {
 			},
 		})
 	})
+}
+
+// renewals are seen by the leader and a quorum: each takes a zxid, which reads do not.
+func renewals(t *testing.T, addr string, direct *zk.Conn) {
+	b := backend(t, addr)
+	defer b.Close()
+	s, err := b.Grant(t.Context(), 10*time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	zxid := func(path string) int64 {
+		if _, err := direct.Create(path, nil, 0, zk.WorldACL(zk.PermAll)); err != nil {
+			t.Fatal(err)
+		}
+		_, stat, err := direct.Exists(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return stat.Czxid
+	}
+	before := zxid("/before")
+	for range 3 {
+		if gone, err := s.Renew(t.Context()); err != nil || len(gone) > 0 {
+			t.Error(gone, err)
+		}
+	}
+	if after := zxid("/after"); after != before+4 {
+		t.Errorf("three renewals took %d zxids", after-before-1)
+	}
+	if err := s.Revoke(t.Context()); err != nil {
+		t.Error(err)
+	}
 }
 
 // grantedTime takes the time that the server grants, not the one that was asked for.
