@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 )
 
@@ -114,11 +115,26 @@ func UnitInstance() string {
 
 func instanceOf(cgroups string) string {
 	for line := range strings.Lines(cgroups) {
-		for part := range strings.SplitSeq(strings.TrimSpace(line), "/") {
-			unit, isService := strings.CutSuffix(part, ".service")
-			if _, instance, ok := strings.Cut(unit, "@"); ok && isService && CheckName(instance) == nil {
+		if instance := innermost(strings.Split(strings.TrimSpace(line), "/")); instance != "" {
+			return instance
+		}
+	}
+	return ""
+}
+
+// innermost is the instance of the last unit on a path: one around it, such as
+// user@1000.service around all that a user runs, has its own.
+func innermost(path []string) string {
+	for _, part := range slices.Backward(path) {
+		unit, isService := strings.CutSuffix(part, ".service")
+		if isService {
+			if _, instance, ok := strings.Cut(unit, "@"); ok && CheckName(instance) == nil {
 				return instance
 			}
+			return ""
+		}
+		if strings.HasSuffix(part, ".scope") {
+			return ""
 		}
 	}
 	return ""

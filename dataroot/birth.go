@@ -54,7 +54,7 @@ func (p opening) bear(here Device) error {
 		return moved(err)
 	}
 	defer cradle.Close()
-	mine, err := claim(cradle) //solehold:allow locklost where it is nil there is no lock
+	mine, err := claim(cradle)
 	if mine == nil && !errors.Is(err, errors.ErrUnsupported) {
 		return errors.Join(err, errMoved) // GC was faster than we
 	}

@@ -16,7 +16,7 @@ func open(st fs.FileInfo) bool { return st.Mode().Perm()&0o002 != 0 }
 // closed or this process ends; it is nil while another process has it. The
 // kernel frees it, so a maker that was killed is told from one that is slow.
 func claim(root *os.Root) (*os.File, error) {
-	f, err := root.Open(".") //solehold:allow locktemp it is relative to the directory that root has open
+	f, err := root.Open(".")
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,9 @@
 package dataroot
 
 import (
+	"encoding/json"
+	"errors"
+	"os"
 	"strings"
 	"testing"
 )
@@ -42,7 +45,12 @@ func TestInstanceOf(t *testing.T) {
 		"0::/system.slice/kb@Blue.service\n":     "",
 		"0::/system.slice/kb@..service\n":        "",
 		"0::/kb@2.slice/other.service\n":         "",
-		"1:cpu:/\n0::/a.slice/kb@3.service\n":    "3",
+		"0::/user.slice/user-1000.slice/user@1000.service/app.slice/kb.service\n":        "",
+		"0::/user.slice/user-1000.slice/user@1000.service/app.slice/kb@2.service\n":      "2",
+		"0::/user.slice/user-1000.slice/user@1000.service/app.slice/vte-spawn-1.scope\n": "",
+		"0::/user.slice/user-1000.slice/session-3.scope\n":                               "",
+		"0::/system.slice/kb@2.service/payload.scope\n":                                  "",
+		"1:cpu:/\n0::/a.slice/kb@3.service\n":                                            "3",
 	} {
 		if got := instanceOf(cgroups); got != want {
 			t.Errorf("%q: %q, want %q", cgroups, got, want)
@@ -68,6 +76,22 @@ func TestOtherBases(t *testing.T) {
 	t.Setenv("ProgramData", "relative")
 	if got, err := windowsBase(State); err == nil {
 		t.Errorf("relative: %q", got)
+	}
+}
+
+// Without a home there is no place for notes: the error names the choices, and the
+// working directory does not stand in for it.
+func TestNoPlaceForNotes(t *testing.T) {
+	t.Chdir(t.TempDir())
+	note, err := json.Marshal(pin{"/srv/kb", Device{Type: "ext4", ID: "1"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile((pins{}).file("/srv/kb"), note, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if was, err := (pins{}).read("/srv/kb"); !errors.Is(err, errNoPins) {
+		t.Errorf("%v, %v", was, err)
 	}
 }
 

@@ -22,11 +22,12 @@ type Listed struct {
 	Path string `json:"path"`
 	// Removed says that GC removed it, or would.
 	Removed bool `json:"removed,omitempty"`
-	// Kept is why GC left it.
+	// Kept is why GC left it, or would.
 	Kept string `json:"kept,omitempty"`
 }
 
-// List returns the roots below a base. What is no root is left out.
+// List returns the roots below a base. What is no root is left out; one whose
+// description cannot be read is there with the reason in Kept.
 func List(base string) ([]Listed, error) {
 	dir, err := os.OpenRoot(base)
 	if err != nil {
@@ -44,10 +45,15 @@ func List(base string) ([]Listed, error) {
 		if err != nil {
 			continue
 		}
-		if m, err := readMeta(root); err == nil && m.Name == name && m.Instance == instance {
-			all = append(all, Listed{Meta: m, Path: filepath.Join(base, e.Name())})
-		}
+		m, err := readMeta(root)
 		root.Close()
+		path := filepath.Join(base, e.Name())
+		switch {
+		case err == nil && m.Name == name && m.Instance == instance:
+			all = append(all, Listed{Meta: m, Path: path})
+		case err != nil && !errors.Is(err, fs.ErrNotExist):
+			all = append(all, Listed{Meta: Meta{Name: name, Instance: instance}, Path: path, Kept: err.Error()})
+		}
 	}
 	return all, err
 }
@@ -79,7 +85,10 @@ func GC(ctx context.Context, base string, dry bool, o *solehold.Options) ([]List
 }
 
 func (l *Listed) collect(ctx context.Context, base *os.Root, dry bool, o *solehold.Options) {
-	if !l.Ephemeral {
+	switch {
+	case l.Kept != "":
+		return
+	case !l.Ephemeral:
 		l.Kept = "it is to stay"
 		return
 	}

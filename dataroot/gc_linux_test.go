@@ -7,7 +7,9 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"github.com/solehold/solehold/dataroot"
@@ -83,6 +85,33 @@ func TestGCIsNotMisled(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(base, "precious")); err != nil {
 		t.Error(err)
+	}
+}
+
+// A root whose description is damaged is neither removed nor passed over in silence.
+func TestGCDamaged(t *testing.T) {
+	t.Parallel()
+	base, pins := at(t)
+	for name, text := range map[string]string{
+		"torn": `{"format":1,"ephemeral":tr`, "empty": "", "newer": `{"format":2,"name":"newer","ephemeral":true}`,
+		"long": `{"format":1,"name":"long","ephemeral":true,"uuid":"` + strings.Repeat("1", 20<<10) + `"}`,
+	} {
+		r := open(t, base, name, &dataroot.Options{Ephemeral: true, Pins: pins})
+		must(t, r.Close(), os.WriteFile(filepath.Join(r.Dir(), ".root.json"), []byte(text), 0o600))
+	}
+	fifo := open(t, base, "fifo", &dataroot.Options{Ephemeral: true, Pins: pins})
+	meta := filepath.Join(fifo.Dir(), ".root.json")
+	must(t, fifo.Close(), os.Remove(meta), syscall.Mkfifo(meta, 0o600))
+	for _, dry := range []bool{true, false} {
+		did, err := dataroot.GC(t.Context(), base, dry, nil)
+		if err != nil || len(did) != 5 || removed(did) != "[]" {
+			t.Errorf("dry %t: %+v, %v", dry, did, err)
+		}
+		for _, l := range did {
+			if !strings.Contains(l.Kept, ".root.json") {
+				t.Errorf("%s is kept because of %q", l.Name, l.Kept)
+			}
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -32,7 +33,7 @@ func (e *PinnedError) Error() string {
 }
 
 // PinsDir is where this user's programs write down on which disk each root was
-// born: it must not be on that disk.
+// born: it must not be on that disk. It is empty for a user without a home.
 func PinsDir() string {
 	if os.Geteuid() == 0 {
 		return "/var/lib/solehold/pins"
@@ -57,8 +58,13 @@ func (p pins) file(path string) string {
 	return filepath.Join(p.dir, hex.EncodeToString(sum[:12])+".json")
 }
 
+var errNoPins = errors.New("this user has no folder for the notes on which disk each root was born (HOME is not set); name one as Pins, or choose NoPin")
+
 // read returns the disk that a root was born on before.
 func (p pins) read(path string) (Device, error) {
+	if p.dir == "" { // the working directory must not stand in for it
+		return Device{}, errNoPins
+	}
 	text, err := os.ReadFile(p.file(path))
 	if err != nil {
 		return Device{}, err

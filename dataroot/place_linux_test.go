@@ -63,14 +63,15 @@ func TestLinks(t *testing.T) {
 	r := open(t, base, "kb", &dataroot.Options{Pins: pins})
 	for name, target := range map[string]string{
 		"fd": fmt.Sprintf("/proc/self/fd/%d", folder.Fd()), "pid": fmt.Sprintf("/proc/%d/cwd", os.Getpid()), "root": "/", "up": "..",
-		"abs": outside, "sly": "sub/../../..", "ours": ".solehold", "self": ".", "loop": "loop",
+		"abs": outside, "sly": "sub/../../..", "ours": ".solehold", "self": ".", "loop": "loop", "dumps": ".solehold/incidents",
 	} {
 		must(t, os.Symlink(target, filepath.Join(r.Dir(), name)))
 	}
+	must(t, os.MkdirAll(filepath.Join(r.Dir(), ".solehold", "incidents"), 0o700))
 	must(t, os.Mkdir(filepath.Join(r.Dir(), "sub"), 0o700), os.Symlink("../ours", filepath.Join(r.Dir(), "sub", "deep")))
 	for _, name := range []string{
 		"fd/new", "pid/new", "root/new", "up/new", "abs/new", "abs/deep/new", "sly/new", "loop/new", "ours/lock", "ours/incidents/x", "sub/deep/lock",
-		"self/.root.json", "self/.solehold/lock", "self/ours/lock", ".Root.JSON", ".SOLEHOLD/lock", ".root.json.", ".root.json ", ".root.json:stream",
+		"dumps/new", "self/dumps/new", "self/.root.json", "self/.solehold/lock", "self/ours/lock", ".Root.JSON", ".SOLEHOLD/lock", ".root.json.", ".root.json ", ".root.json:stream",
 		".solehold. /lock", "sub/.new-ABCDEFGHIJKLMNOPQRSTUVWXYZ",
 	} {
 		if err := r.WriteFile(name, []byte("mine")); err == nil {
@@ -80,14 +81,19 @@ func TestLinks(t *testing.T) {
 			t.Errorf("%q was removed", name)
 		}
 	}
-	if s, err := r.Space.Space("abs"); err == nil {
-		s.Close()
-		t.Error("a space outside")
+	for _, name := range []string{"abs", "ours", "dumps", "self"} {
+		if s, err := r.Space.Space(name); err == nil {
+			s.Close()
+			t.Errorf("a space behind the link %s", name)
+		}
 	}
 	if left, err := os.ReadDir(outside); err != nil || len(left) > 0 {
 		t.Errorf("outside: %v, %v", left, err)
 	}
-	must(t, r.WriteFile("self/sub/fine", []byte("1")), r.WriteFile(".rooted", nil), r.WriteFile(".new-york", nil)) // the twins
+	must(t, r.WriteFile("sub/fine", []byte("1")), r.WriteFile(".rooted", nil), r.WriteFile(".new-york", nil)) // the twins
+	if text, err := fs.ReadFile(r, "self/sub/fine"); err != nil || string(text) != "1" {
+		t.Errorf("read through a link: %q, %v", text, err)
+	}
 	if r.Lock().Context().Err() != nil {
 		t.Error("the lock is lost")
 	}

@@ -158,6 +158,12 @@ func TestPinned(t *testing.T) {
 	if _, err := os.Stat(r.Dir()); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("something was made: %v", err)
 	}
+	again := open(t, base, "kb", &dataroot.Options{Pins: pins, Adopt: true}) // which changes the note
+	again.Close()
+	open(t, base, "kb", &dataroot.Options{Pins: pins}).Close()
+	if err := os.RemoveAll(r.Dir()); err != nil {
+		t.Fatal(err)
+	}
 	if err := os.WriteFile(notes[0], []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -23,10 +23,14 @@ type Storage interface {
 	Remove(name string) error
 }
 
-var errReserved = errors.New("this name is solehold's own")
+var (
+	errReserved = errors.New("this name is solehold's own")
+	errLink     = errors.New("a link leads there, and may lead to solehold's own files; give the folder itself")
+)
 
 // Space is a part of a root. Names are slash-separated paths as in io/fs; none
-// leads out, whatever links are below. Its methods may be called from any
+// leads out, whatever links are below. Reading follows a link inside, writing and
+// removing go through none: they take its place. Its methods may be called from any
 // goroutine.
 type Space struct {
 	root  *os.Root
@@ -75,6 +79,8 @@ func (s *Space) replace(name string, data []byte) error {
 func (s *Space) folders(dir string) error {
 	if st, err := s.root.Stat(dir); err == nil && st.IsDir() {
 		return nil
+	} else if dir == "." {
+		return err // the space is closed
 	}
 	above := path.Dir(dir)
 	if err := s.folders(above); err != nil {
@@ -142,6 +148,9 @@ func (s *Space) Space(name string) (*Space, error) {
 	if err := s.root.Mkdir(name, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, err
 	}
+	if err := s.unlinked(name); err != nil {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: err}
+	}
 	root, err := s.root.OpenRoot(name)
 	if err != nil {
 		return nil, err
@@ -208,11 +217,14 @@ func (s *Space) writable(name string) error {
 			return errReserved
 		}
 	}
-	// A link below may lead to our files.
-	ours, err := s.root.Stat(".solehold")
-	for dir := path.Dir(name); err == nil && dir != "."; dir = path.Dir(dir) {
-		if st, err := s.root.Stat(dir); err == nil && os.SameFile(ours, st) {
-			return errReserved
+	return s.unlinked(path.Dir(name))
+}
+
+// unlinked refuses a folder that a link leads to: it may lead to our files.
+func (s *Space) unlinked(dir string) error {
+	for ; dir != "."; dir = path.Dir(dir) {
+		if st, err := s.root.Lstat(dir); err == nil && st.Mode()&fs.ModeSymlink != 0 {
+			return errLink
 		}
 	}
 	return nil

@@ -149,3 +149,21 @@ func TestSpaces(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A space that is closed while the root stays open says so at each use.
+func TestClosedSpace(t *testing.T) {
+	t.Parallel()
+	base, pins := at(t)
+	r := open(t, base, "kb", &dataroot.Options{Pins: pins})
+	s, err := r.Space.Space("cache")
+	must(t, err, s.Close())
+	_, openErr := s.Open("x")
+	_, usageErr := s.Usage()
+	_, spaceErr := s.Space("deeper")
+	for i, err := range []error{s.WriteFile("x", nil), s.WriteFile("a/b/x", nil), s.Remove("x"), openErr, usageErr, spaceErr} {
+		if !errors.Is(err, fs.ErrClosed) {
+			t.Errorf("use %d: %v", i, err)
+		}
+	}
+	must(t, r.WriteFile("cache/x", nil))
+}

@@ -68,7 +68,7 @@ func sweepBorn(base *os.Root, name string) error {
 		return err
 	}
 	defer cradle.Close()
-	dead, err := claim(cradle) //solehold:allow locklost where it is nil there is no lock
+	dead, err := claim(cradle)
 	if dead == nil {
 		if errors.Is(err, errors.ErrUnsupported) {
 			return nil

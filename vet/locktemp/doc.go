@@ -16,5 +16,6 @@
 //	lock, err := solehold.Acquire(ctx, dataDir, nil)
 //
 // Names below a directory that was just made by os.MkdirTemp are nobody else's and are not reported. A path that comes
-// from a flag or a file is the user's choice.
+// from a flag or a file is the user's choice. A name in a directory that is open, as an os.Root or by openat, is not
+// relative to the working directory and is not reported.
 package locktemp

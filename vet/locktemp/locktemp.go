@@ -21,7 +21,9 @@ func Analyzer() *analysis.Analyzer { return check.New(doc, run) }
 func run(p *check.Pass) {
 	for _, l := range p.Locks() {
 		for _, open := range l.Opens {
-			judge(p, open.Path(), "lock file")
+			if !open.Anchored() {
+				judge(p, open.Path(), "lock file")
+			}
 		}
 		if l.Call.Name == "solehold.Acquire" && len(l.Call.Args) > 1 {
 			judge(p, l.Call.Args[1], "data directory")

@@ -187,8 +187,12 @@ func (f *Flow) denies(cond ast.Expr, truth, fresh bool) bool {
 		case token.LAND, token.LOR:
 			return f.denies(e.X, truth, fresh) || f.denies(e.Y, truth, fresh)
 		case token.EQL, token.NEQ:
-			if f.isNil(e.Y) && f.isVerdict(e.X, f.err, f.lock.Err, fresh) {
+			switch {
+			case !f.isNil(e.Y):
+			case f.isVerdict(e.X, f.err, f.lock.Err, fresh):
 				return (e.Op == token.NEQ) == truth
+			case f.lock.Carrier != nil && f.x.Root(e.X) == f.lock.Carrier: // nothing carries it there
+				return (e.Op == token.EQL) == truth
 			}
 		}
 	}

@@ -115,6 +115,18 @@ func (c *Call) Path() ast.Expr {
 	return nil
 }
 
+// Anchored says whether that path is a name in a directory that the program has open: then the working directory has
+// no part in it, and an equal path elsewhere may be another file.
+func (c *Call) Anchored() bool {
+	switch c.Name {
+	case "os.Root.Open", "os.Root.Create", "os.Root.OpenFile":
+		return true
+	case "sys.Openat":
+		return !c.Is(0, "AT_FDCWD")
+	}
+	return false
+}
+
 // Int gives the value of argument i if it is a constant.
 func (c *Call) Int(i int) (int64, bool) {
 	if i >= len(c.Args) {

@@ -12,7 +12,8 @@ type Lock struct {
 	Call *Call
 	// Carrier is the variable or field by which it is let go again; nil where there is none.
 	Carrier types.Object
-	// Path is the expression for the file that it lies on; nil where that is unknown, and for a directory of solehold.
+	// Path is the expression for the file that it lies on; nil where that is unknown, as for a name in an open
+	// directory, and for a directory of solehold.
 	Path ast.Expr
 	// Opens are the calls that may have opened the file.
 	Opens []*Call
@@ -118,7 +119,7 @@ func (l *Lock) setPath(x *Index) {
 			l.Opens = x.Openers(x.Root(recv))
 		}
 	}
-	if len(l.Opens) == 1 {
+	if len(l.Opens) == 1 && !l.Opens[0].Anchored() {
 		l.Path = l.Opens[0].Path()
 	}
 }

@@ -3,6 +3,7 @@ package held
 import (
 	"errors"
 	"os"
+	"syscall"
 
 	"github.com/gofrs/flock"
 )
@@ -111,6 +112,47 @@ func handed(fl *flock.Flock) {
 	here() // want `held true deferred false`
 	use(fl)
 	here() // want `held false deferred false`
+}
+
+func maybe(path string) (*os.File, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err == syscall.EWOULDBLOCK {
+		return nil, f.Close()
+	}
+	return f, nil
+}
+
+func nilMeansNone(path string) error {
+	f, err := maybe(path)
+	if f == nil {
+		here() // want `held false deferred false`
+		return err
+	}
+	here() // want `held true deferred false`
+	return f.Close()
+}
+
+func nilAndMore(path string) {
+	f, err := maybe(path)
+	if f == nil && !errors.Is(err, errors.ErrUnsupported) {
+		here() // want `held false deferred false`
+		return
+	}
+	here() // want `held false deferred false`
+	if f != nil {
+		f.Close()
+	}
+}
+
+func notNil(path string) {
+	if f, _ := maybe(path); f != nil {
+		here() // want `held true deferred false`
+	} else {
+		here() // want `held false deferred false`
+	}
 }
 
 func switched(fl *flock.Flock) {

@@ -118,7 +118,48 @@ func own(path string) error {
 	return err
 }
 
+// maybe gives nil and no error where another one has the lock.
+func maybe(path string) (*os.File, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := exclusive(f); errors.Is(err, syscall.EWOULDBLOCK) {
+		return nil, f.Close()
+	}
+	return f, nil
+}
+
+func notKept(path string) error {
+	f, err := maybe(path) // want `nothing keeps f`
+	if f == nil {
+		return err
+	}
+	return nil
+}
+
 // Right.
+
+func foundNil(path string) error {
+	f, err := maybe(path)
+	if f == nil {
+		if errors.Is(err, os.ErrPermission) {
+			return nil
+		}
+		return err
+	}
+	defer f.Close()
+	return nil
+}
+
+func foundNilAndMore(path string) error {
+	f, err := maybe(path)
+	if f == nil && !errors.Is(err, errors.ErrUnsupported) {
+		return errors.Join(err, errors.New("another one has it"))
+	}
+	defer f.Close()
+	return nil
+}
 
 func (g *guard) stored(path string) error {
 	f, err := os.Open(path)

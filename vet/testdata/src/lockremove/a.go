@@ -121,3 +121,16 @@ func allowed(path string) error {
 	//solehold:allow lockremove the whole tree goes and nobody can start any more
 	return os.Remove(path)
 }
+
+// sameNameElsewhere removes a file of the working directory, not the one in root.
+func sameNameElsewhere(root *os.Root) error {
+	f, err := root.OpenFile("kb.lock", os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
+		return err
+	}
+	return os.Remove("kb.lock")
+}

@@ -9,6 +9,7 @@ import (
 	"github.com/gofrs/flock"
 	"github.com/rogpeppe/go-internal/lockedfile"
 	"github.com/solehold/solehold"
+	"golang.org/x/sys/unix"
 )
 
 const relative = "kb.lock"
@@ -33,6 +34,14 @@ func raw() (*os.File, error) {
 	return f, syscall.Flock(int(f.Fd()), syscall.LOCK_EX)
 }
 
+func inWorkingDir() error {
+	fd, err := unix.Openat(unix.AT_FDCWD, "kb.lock", unix.O_RDWR|unix.O_CLOEXEC, 0) // want `the name of this lock file is relative`
+	if err != nil {
+		return err
+	}
+	return unix.Flock(fd, unix.LOCK_EX)
+}
+
 func pid(b []byte) error { return os.WriteFile("/tmp/kb.pid", b, 0o600) } // want `this pid file is in /tmp`
 
 func directory(ctx context.Context) (*solehold.Lock, error) {
@@ -53,6 +62,27 @@ func private() error {
 		return err
 	}
 	return flock.New(filepath.Join(dir, "lock")).Lock()
+}
+
+func inOpenRoot(dir string) (*os.File, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	f, err := root.OpenFile("kb.lock", os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	return f, syscall.Flock(int(f.Fd()), syscall.LOCK_EX)
+}
+
+func inOpenDir(dir int) error {
+	fd, err := unix.Openat(dir, "kb.lock", unix.O_RDWR|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	return unix.Flock(fd, unix.LOCK_EX)
 }
 
 func notLocked(b []byte) error { return os.WriteFile("/tmp/report.txt", b, 0o600) }
