@@ -21,7 +21,7 @@ import (
 
 // patience bounds each wait, so that a test that hangs says where. Nothing that
 // works takes a tenth of it.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // site is one data directory, and everything that a test starts around it.
 type site struct {
