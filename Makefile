@@ -13,7 +13,7 @@ PLATFORMS ?= linux/amd64 linux/386 linux/arm64 darwin/arm64 windows/amd64 freebs
 
 # Packages that are not checked for wasip1/wasm: a client or a database there does not compile for it. Ours all do, so
 # that the files for "other" systems are compiled each time.
-NOT_WASM  ?= /(examples/kb|fence|cluster/(etcd|redis|zookeeper|postgres|consul)|cmd/solehold-cluster)$$
+NOT_WASM  ?= /(examples/kb|fence|internal/agent|cluster/(etcd|redis|zookeeper|postgres|consul)|cmd/solehold-cluster)$$
 
 # The race detector needs a C compiler and runs where goroutines share something.
 RACE      ?= $(if $(shell command -v "$$($(GO) env CC)"),1,0)

@@ -160,6 +160,9 @@ func codeOf(err error) int {
 	var interrupted *interruptedError
 	var inside *supervise.InsideError
 	var held *supervise.StillHeldError
+	if code, ok := codeOfCluster(err); ok {
+		return code
+	}
 	switch {
 	case errors.As(err, &use), errors.As(err, &command):
 		return exitUsage
@@ -198,6 +201,9 @@ func nextStep(err error) string {
 	var command *supervise.CommandError
 	var givenUp *supervise.GivenUpError
 	var root *refusedRoot
+	if step := clusterStep(err); step != "" {
+		return step
+	}
 	switch {
 	case errors.As(err, &use):
 		return use.hint

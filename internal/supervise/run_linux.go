@@ -43,7 +43,7 @@ func Run(ctx context.Context, c Config) (End, error) {
 	starter.tell(err)
 	if err != nil {
 		r.close()
-		return End{}, errors.Join(err, r.lock.Release())
+		return End{}, errors.Join(err, r.giveBack(r.lock.Release))
 	}
 	go r.keepSlim()
 	r.loop()
@@ -74,6 +74,7 @@ type runner struct {
 	path      string
 	inherited []int
 	lock      *solehold.Lock
+	agent     *agent // nil without a lock of a cluster
 	tree      *tree
 	tty       *terminal
 	group     *cgroup
@@ -147,6 +148,7 @@ func (r *runner) loop() {
 		if r.settle(); r.over {
 			return
 		}
+		fromAgent, due := r.fromAgent()
 		select {
 		case <-r.children:
 		case s := <-r.signals:
@@ -172,6 +174,10 @@ func (r *runner) loop() {
 		case <-asked:
 			asked = nil
 			r.requested(r.lock.ReleaseRequest())
+		case m, ok := <-fromAgent:
+			r.hear(m, ok)
+		case <-due:
+			r.deadlineOfAgent()
 		case <-r.deadline:
 			r.kill()
 		}
@@ -215,7 +221,7 @@ func (r *runner) finish() (End, error) {
 	if r.gaveUp == policy.BecauseGivenUp {
 		letGo = r.lock.Abandon
 	}
-	err := letGo()
+	err := r.giveBack(letGo)
 	r.close()
 	if err != nil {
 		r.c.Say("%v", err)
