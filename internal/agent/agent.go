@@ -206,7 +206,7 @@ func (a *agent) hold(ctx context.Context) error {
 		select {
 		case <-told:
 			told = nil
-			a.out.say(wire.Message{Kind: wire.Told, Text: context.Cause(a.lease.Context()).Error()})
+			a.out.say(wire.Message{Kind: wire.Told, Text: why(context.Cause(a.lease.Context()))})
 		case <-killed:
 			killed = nil
 			a.out.say(wire.Message{Kind: wire.Kill})

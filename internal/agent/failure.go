@@ -27,3 +27,11 @@ func failure(err error) wire.Message {
 	}
 	return m
 }
+
+// why says what was seen of a loss; the run names the lock itself.
+func why(err error) string {
+	if lost, ok := errors.AsType[*cluster.LostError](err); ok {
+		return lost.Why
+	}
+	return err.Error()
+}

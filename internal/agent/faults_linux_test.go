@@ -1,7 +1,9 @@
 package agent_test
 
 import (
+	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -160,7 +162,7 @@ func TestStoppedWrapperKeepsTheLock(t *testing.T) {
 	a := h.start()
 	b := a.works()
 	a.signal(syscall.SIGSTOP)
-	from := a.acted()
+	from := max(a.acted(), b.Owned) // it may not have acted yet
 	until(t, "the command has stopped", func() bool { return a.acted() > from+ttl+ttl/2 })
 	other := newHost(t, "x", "127.0.0.1:1")
 	other.proxy = h.proxy
@@ -189,5 +191,31 @@ func TestNoRestartAfterLoss(t *testing.T) {
 	}
 	if again, ok := a.begun(); !ok || again.PID != b.PID {
 		t.Errorf("it was started again: %+v after %+v", again, b)
+	}
+}
+
+// What was below the wrapper before it became one is no part of its tree: a script had started it.
+func TestStrangersLive(t *testing.T) {
+	t.Parallel()
+	h := newHost(t, "x", engine(t))
+	h.through = []string{"sh", "-c", `sleep 1000 2>/dev/null & echo $! >"$0"; exec "$@"`, h.base + "/stranger"}
+	a := h.start("--", "stubborn")
+	b := a.works()
+	text, err := os.ReadFile(h.base + "/stranger")
+	if err != nil {
+		t.Fatal(err)
+	}
+	stranger, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { syscall.Kill(stranger, syscall.SIGKILL) })
+	a.signal(syscall.SIGSTOP)
+	h.proxy.Cut()
+	if code := a.ended(); code != killed || a.isWork(b.PID) {
+		t.Errorf("code %d: %s", code, a.stderr.String())
+	}
+	if err := syscall.Kill(stranger, 0); err != nil {
+		t.Error("the stranger is dead:", err)
 	}
 }

@@ -35,6 +35,8 @@ type host struct {
 	proxy *clustertest.Proxy
 	env   []string
 	runs  int
+
+	through []string // what a run is started through
 }
 
 func newHost(t *testing.T, lock, engine string) *host {
@@ -87,7 +89,8 @@ func (h *host) start(args ...string) *run {
 	h.runs++
 	r := &run{t: h.t, file: filepath.Join(h.base, "work"+string(rune('0'+h.runs))), done: make(chan struct{})}
 	line := append([]string{"run", "--cluster", h.url(), "--cluster-name", h.name}, args...)
-	r.cmd = exec.Command(tool, append(append(line, h.dir, "--", os.Args[0]), how...)...)
+	line = slices.Concat(h.through, []string{tool}, line, []string{h.dir, "--", os.Args[0]}, how)
+	r.cmd = exec.Command(line[0], line[1:]...)
 	r.cmd.Env = append(append(os.Environ(), workVar+"="+r.file), h.env...)
 	r.cmd.Stderr = &r.stderr
 	r.called = cluster.SystemClock().Now()

@@ -34,11 +34,11 @@ const (
 
 func runCodes() []exitCode {
 	return []exitCode{
-		{0, "the directory already has its owner (--held-exit changes this code)"},
+		{0, "the directory, or the lock of the cluster, already has its owner (--held-exit changes this code)"},
 		{exitUsage, "the command line is wrong, or there is no such command"},
 		{exitGaveUp, "gave up: the command failed too often"},
 		{exitCreate, "something cannot be opened or made: missing, full, read-only"},
-		{exitLockIO, "the file system refused the lock, or did not answer"},
+		{exitLockIO, "the file system refused the lock, or it or the cluster did not answer"},
 		{exitHeld, "held by what the command of an earlier run left behind; nobody may be serving"},
 		{exitLost, "the lock was lost and the command stopped"},
 		{exitPermission, "not permitted"},

@@ -256,6 +256,9 @@ func (a *agent) close() {
 	}
 	a.timer.stop()
 	a.conn.Close()
+	if a.heard == nil {
+		return
+	}
 	go func() { // a message may be on its way to nobody
 		for range a.heard {
 		}

@@ -46,7 +46,10 @@ func NewGuard(dir, state string) (*Guard, error) {
 	}
 	g := &Guard{proc: proc, wrapper: h, start: st.StartTicks, left: newTarget(), dir: dir, o: solehold.Options{StateDir: state}}
 	self := os.Getpid()
-	g.tree = tree{proc: proc, self: parent, exempt: func(pid int) bool { return pid == self }}
+	g.tree = tree{proc: proc, self: parent, strangers: map[int]uint64{}, exempt: func(pid int) bool { return pid == self }}
+	for _, st := range g.tree.members() {
+		g.tree.strangers[st.PID] = st.StartTicks // there is no command yet
+	}
 	return g, nil
 }
 
