@@ -44,7 +44,7 @@ func flags() settings {
 // tableSupervisors is the value of -table for the table of supervisors.
 const tableSupervisors = "supervisors"
 
-const keys = "acquire/…, sync/…, refused/…, handoff/…, idle/…, cli/…, doctor/…; supervise/…, restart/…, resident/… of the table of supervisors"
+const keys = "acquire/…, sync/…, refused/…, handoff/…, idle/…, cli/…, doctor/…, keys/…; supervise/…, restart/…, resident/… of the table of supervisors"
 
 func main() {
 	if runtime.GOOS != "linux" {

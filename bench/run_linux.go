@@ -91,6 +91,7 @@ func (b *bench) all() {
 		{"4 command line: from spawn until the child's main runs", b.startup},
 		{"4 command line: idle `solehold run`, and `status`", b.resident},
 		{"5 doctor: all locks of a host, from spawn to end", b.doctor},
+		{"6 locks by key within one process", b.keys},
 	} {
 		b.part(part.title, part.run)
 	}

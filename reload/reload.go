@@ -37,7 +37,8 @@ type Options struct {
 	// default.
 	Interval time.Duration
 	// Refused is told, once for each reason in a row, why a new content is not
-	// handed out. The version before stays.
+	// handed out. The version before stays. That somebody has the file open for
+	// writing is a reason after an Interval.
 	Refused func(error)
 }
 

@@ -41,6 +41,7 @@ type watcher struct {
 	first time.Time // of the events that wait for a look
 	look  *time.Timer
 	retry time.Duration
+	busy  time.Time // since when each look has met a writer
 }
 
 func newWatcher(path string, o Options, apply func(Version)) (*watcher, error) {
@@ -112,9 +113,13 @@ func (w *watcher) check() {
 	if known := w.have && v.Sum == w.sum; err == nil && !known {
 		err = w.o.checked(w.path, v)
 	}
+	if !errors.Is(err, errBusy) {
+		w.busy = time.Time{}
+	}
 	switch {
 	case errors.Is(err, errBusy):
 		w.again()
+		w.wait()
 	case (errors.Is(err, ErrSum) || errors.Is(err, ErrEmpty)) && w.retry < lastRetry:
 		w.again() // the rest may come
 	case err != nil:
@@ -131,6 +136,16 @@ func (w *watcher) check() {
 func (w *watcher) again() {
 	w.retry = min(max(firstRetry, 2*w.retry), lastRetry)
 	w.look.Reset(w.retry)
+}
+
+// wait tells of a writer that does not come to an end: nothing new is seen until it
+// does.
+func (w *watcher) wait() {
+	if w.busy.IsZero() {
+		w.busy = time.Now()
+	} else if time.Since(w.busy) >= w.o.Interval {
+		w.refuse(Version{}, &os.PathError{Op: "read", Path: w.path, Err: errBusy})
+	}
 }
 
 // refuse tells a reason, once in a row, unless it is about content that is in use.
