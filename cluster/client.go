@@ -28,6 +28,10 @@ type Options struct {
 	// OnFreeze is called when a lock of this name is in doubt, and when that has ended. Where the work can be frozen
 	// (cgroup.freeze) do so. It must not block.
 	OnFreeze func(name string, frozen bool)
+	// OnAcked is called when the engine has acknowledged the lease or a renewal that was sent at this time of the clock, with
+	// the time to live that counts from there. It must not block. Who keeps the same deadlines elsewhere, as the program
+	// does that started this one, needs no more than these two.
+	OnAcked func(sent, ttl time.Duration)
 	// FailStop is called when a lock was not released although its time is over: end this process and all that it can.
 	// It must not block. By default nothing more happens than that Killed was closed.
 	FailStop func(name string, token uint64)
@@ -71,6 +75,9 @@ func New(b Backend, o Options) (*Client, error) {
 	}
 	if o.OnFreeze == nil {
 		o.OnFreeze = func(string, bool) {}
+	}
+	if o.OnAcked == nil {
+		o.OnAcked = func(time.Duration, time.Duration) {}
 	}
 	if o.FailStop == nil {
 		o.FailStop = func(string, uint64) {}

@@ -30,6 +30,7 @@ type shell struct {
 	claims  map[uint64]*held
 	numbers uint64
 	lag     time.Duration // of Now behind Wall
+	acked   time.Duration // the last sending that OnAcked was told of
 }
 
 // newShell begins a lease.
@@ -77,6 +78,10 @@ func (s *shell) stepLocked(in lease.Input) {
 		until = 0
 	}
 	s.proven.Store(int64(until))
+	if sent, ttl := s.m.Acknowledged(); sent > s.acked {
+		s.acked = sent
+		s.client.o.OnAcked(sent, ttl)
+	}
 }
 
 // carryOut does what the machine says. Nothing here blocks.

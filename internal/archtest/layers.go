@@ -49,6 +49,7 @@ func leaves() []layer {
 		{"internal/sdnotify", none, sys, none, leaf},
 		{"internal/service", none, sys, none, leaf},
 		{"internal/lease", none, none, none, core},
+		{"internal/agent/wire", none, none, none, leaf},
 		{"internal/policy", none, none, list(testscript), core},
 	}
 }
@@ -85,7 +86,7 @@ func inner() []layer {
 		{"internal/evidence", list("internal/procfs", "internal/procid"), list(xsys), nil, "evidence is seen in /proc, not asked of a lock"},
 		{
 			"internal/supervise",
-			list(".", "health", "reload", "internal/policy", "internal/evidence", "internal/sdnotify", "internal/procfs", "internal/procid", "internal/record", "internal/journal", "internal/datadir"),
+			list(".", "health", "reload", "internal/agent/wire", "internal/lease", "internal/policy", "internal/evidence", "internal/sdnotify", "internal/procfs", "internal/procid", "internal/record", "internal/journal", "internal/datadir"),
 			list(xsys), list(testscript), "the write side never imports the read side",
 		},
 		{
@@ -100,6 +101,10 @@ func inner() []layer {
 			"internal/diagnose/doctor",
 			list(".", "internal/diagnose", "internal/procfs", "internal/procid", "internal/datadir"),
 			list(xsys), list(testscript, bolt, pebble, goleveldb, badger, sqlite, "docs/findings"), "doctor looks and touches nothing: it cannot even name what takes a lock",
+		},
+		{
+			"internal/agent", list("cluster/...", "internal/agent/wire", "internal/lease", "internal/supervise"), nil,
+			list(".", "internal/procfs", "go.etcd.io/etcd", "go.uber.org/zap", xsys), "an agent joins an engine and a tree that must stop",
 		},
 		{"docs/findings", nil, nil, nil, "pages know nothing of the program that shows them"},
 		{"internal/drill", list(".", "internal/diagnose"), list(xsys), list(testscript), "a drill sees what an operator sees"},
@@ -119,6 +124,7 @@ func outer() []layer {
 		".", "health", "dataroot", "reload", "cluster", "internal/oslock", "internal/procfs", "internal/procid", "internal/record",
 		"internal/journal", "internal/datadir", "internal/policy", "internal/supervise", "internal/evidence", "internal/clean",
 		"internal/diagnose", "internal/diagnose/doctor", "docs/findings", "internal/service", "internal/sdnotify",
+		"internal/agent/wire",
 	)
 	const wiring = "a command is wiring: what it does is in a package with tests"
 	const user = "an example shows what a user of the library can import"
@@ -126,7 +132,7 @@ func outer() []layer {
 		{"internal/cli", lean, list(cobra, pflag, xsys, "golang.org/x/term"), list(testscript), "the lean binary stays free of engines, page, drill and analyzers"},
 		{"internal/mangen", list("internal/cli"), list(cobra), nil, "pages and completion come from the texts of the commands"},
 		{"cmd/solehold", list("internal/cli"), nil, list(testscript), "only the outermost layer imports internal/cli"},
-		{"cmd/solehold-cluster", list(".", "internal/cli", "internal/diagnose", "cluster/..."), list(cobra, xsys), list(testscript), wiring},
+		{"cmd/solehold-cluster", list(".", "internal/cli", "internal/diagnose", "internal/agent", "cluster/..."), list(cobra, xsys), list(testscript), wiring},
 		{"cmd/solehold-serve", list("internal/cli", "internal/web", "internal/diagnose"), list(cobra, xsys), list(testscript), wiring},
 		{"cmd/solehold-drill", list("internal/cli", "internal/drill"), list(cobra, xsys), list(testscript), wiring},
 		{"cmd/solehold-probe", list("health", "health/grpchealth", "health/healthtls"), list(cobra), list(testscript, "google.golang.org/grpc"), wiring},

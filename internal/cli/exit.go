@@ -37,11 +37,11 @@ const fewFiles = "too few files may be open (ulimit -n)"
 
 func runCodes() []exitCode {
 	return []exitCode{
-		{0, "the directory already has its owner (--held-exit changes this code)"},
+		{0, "the directory, or the lock of the cluster, already has its owner (--held-exit changes this code)"},
 		{exitUsage, "the command line is wrong, or there is no such command"},
 		{exitGaveUp, "gave up: the command failed too often"},
 		{exitCreate, "something cannot be opened or made: missing, full, read-only"},
-		{exitLockIO, "the file system refused the lock, or did not answer"},
+		{exitLockIO, "the file system refused the lock, or it or the cluster did not answer"},
 		{exitHeld, "held by what the command of an earlier run left behind; nobody may be serving"},
 		{exitLost, "the lock was lost and the command stopped"},
 		{exitPermission, "not permitted"},
@@ -211,6 +211,9 @@ func codeOf(err error) int {
 	var interrupted *interruptedError
 	var inside *supervise.InsideError
 	var held *supervise.StillHeldError
+	if code, ok := codeOfCluster(err); ok {
+		return code
+	}
 	switch {
 	case errors.As(err, &use), errors.As(err, &command):
 		return exitUsage
@@ -249,6 +252,9 @@ func nextStep(err error) string {
 	var command *supervise.CommandError
 	var givenUp *supervise.GivenUpError
 	var root *refusedRoot
+	if step := clusterStep(err); step != "" {
+		return step
+	}
 	switch {
 	case errors.As(err, &use):
 		return use.hint

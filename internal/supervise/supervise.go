@@ -109,6 +109,8 @@ type Config struct {
 	Output Output
 	// Reload tells the command of a file that has changed; nil for none.
 	Reload *Reload
+	// Cluster is a lock over several machines besides; nil for none.
+	Cluster *Cluster
 	// Started is a descriptor that is told how the first start went, for a watch
 	// that launched this; 0 for none.
 	Started int
