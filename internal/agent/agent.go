@@ -60,6 +60,7 @@ type agent struct {
 	client   *cluster.Client
 	target   cluster.Target
 	lease    cluster.Lease
+	held     bool
 	engine   string
 	failStop chan struct{}
 	sent     atomic.Int64 // of the last acknowledged renewal
@@ -80,6 +81,9 @@ func Serve(ctx context.Context, conn io.ReadWriteCloser, o Options) error {
 	err := a.serve(ctx)
 	if err != nil {
 		a.out.say(failure(err))
+	}
+	if a.client != nil && !a.held {
+		a.end(ctx) // after the answer: it takes its time
 	}
 	return err
 }
@@ -112,9 +116,9 @@ func (a *agent) serve(ctx context.Context) error {
 	}
 	defer a.guard.Close()
 	if err := a.acquire(ctx); err != nil {
-		a.end(ctx)
 		return err
 	}
+	a.held = true
 	return a.hold(ctx)
 }
 
@@ -169,7 +173,8 @@ func (a *agent) acquire(ctx context.Context) error {
 	done := make(chan error, 1)
 	go func() {
 		l, err := a.client.Acquire(ctx, a.start.Name, cluster.AcquireOptions{
-			Floor: a.start.Floor, Wait: a.start.Wait != 0,
+			Floor: a.start.Floor, Wait: a.start.Wait != 0, Limit: a.start.Limit,
+			OnDelay: func(d time.Duration) { a.out.say(wire.Message{Kind: wire.Delayed, Limit: d}) },
 			OnWait: func(h *cluster.HeldError) {
 				a.out.say(wire.Message{Kind: wire.Waiting, Info: h.Info, Token: h.Token, Text: h.Error()})
 			},

@@ -200,7 +200,7 @@ func (r *run) agent() int {
 		r.t.Fatal(err)
 	}
 	for _, pid := range children {
-		if exe, err := procfs.Default().Exe(pid); err == nil && filepath.Base(exe) == "solehold-cluster" {
+		if exe, err := procfs.Default().Exe(pid); err == nil && filepath.Base(exe) == clusterProgram {
 			return pid
 		}
 	}

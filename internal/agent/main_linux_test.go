@@ -9,6 +9,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -17,6 +18,9 @@ import (
 )
 
 const workVar = "SOLEHOLD_AGENT_TEST_WORK" // makes this binary the command of a run; its value is a file
+
+// clusterProgram is the name of its companion.
+const clusterProgram = "solehold-cluster"
 
 // tool is the path of the solehold binary that the tests drive; its companion lies beside it.
 var tool string
@@ -71,8 +75,7 @@ func work(file string, how []string) {
 		signal.Ignore(syscall.SIGTERM)
 	}
 	clock := cluster.SystemClock()
-	token, _ := strconv.ParseUint(os.Getenv("SOLEHOLD_TOKEN"), 10, 64)
-	line, err := json.Marshal(begun{PID: os.Getpid(), Owned: clock.Now(), Token: token, Env: os.Environ()})
+	line, err := json.Marshal(begun{PID: os.Getpid(), Owned: clock.Now(), Token: number(os.Getenv("SOLEHOLD_TOKEN")), Env: os.Environ()})
 	if err != nil {
 		os.Exit(2)
 	}
@@ -80,6 +83,12 @@ func work(file string, how []string) {
 	for range time.NewTicker(time.Millisecond).C {
 		f.WriteAt(binary.LittleEndian.AppendUint64(nil, uint64(clock.Now())), 0)
 	}
+}
+
+// number reads a token; 0 is none.
+func number(text string) uint64 {
+	n, _ := strconv.ParseUint(strings.TrimSpace(text), 10, 64)
+	return n
 }
 
 // brood starts the one that acts, and waits for it.

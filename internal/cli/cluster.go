@@ -16,7 +16,7 @@ const clusterProgram = "solehold-cluster"
 // inCluster adds the lock of a cluster to a run. All that can be seen to be wrong is
 // refused before anything is taken.
 func (a *app) inCluster(c *supervise.Config, f *runFlags, cmd *cobra.Command) error {
-	if f.cluster == "" {
+	if c.WithoutCluster = f.noCluster; f.cluster == "" {
 		if f.clusterName != "" {
 			return usage(cmd, "--cluster-name is for runs with --cluster")
 		}
@@ -27,6 +27,8 @@ func (a *app) inCluster(c *supervise.Config, f *runFlags, cmd *cobra.Command) er
 		name = f.name
 	}
 	switch {
+	case f.noCluster:
+		return usage(cmd, "--cluster and --without-cluster: say one of them")
 	case name == "":
 		return usage(cmd, "how is the lock called on every machine? Give --cluster-name NAME, or --name")
 	case f.exec:
@@ -87,9 +89,12 @@ func (a *app) refusedByCluster(held *supervise.ClusterHeldError, f *runFlags) {
 func codeOfCluster(err error) (code int, ok bool) {
 	var failed *supervise.ClusterError
 	var lost *supervise.ClusterLostError
+	var without *supervise.NoClusterError
 	switch {
 	case errors.As(err, &lost):
 		return exitLost, true
+	case errors.As(err, &without):
+		return exitRefused, true
 	case !errors.As(err, &failed):
 		return 0, false
 	}
@@ -107,7 +112,11 @@ func codeOfCluster(err error) (code int, ok bool) {
 // clusterStep says what a person can do about it.
 func clusterStep(err error) string {
 	var failed *supervise.ClusterError
-	if !errors.As(err, &failed) {
+	var without *supervise.NoClusterError
+	switch {
+	case errors.As(err, &without):
+		return "run with --cluster URL; if surely no other machine has that lock, --without-cluster runs once without"
+	case !errors.As(err, &failed):
 		return ""
 	}
 	switch failed.Fault {

@@ -14,6 +14,7 @@ import (
 type runFlags struct {
 	create, strict, exec, asCode bool
 	name, state                  string
+	noCluster                    bool
 	cluster, clusterName         string
 	wait                         patience
 	grace, timeout               seconds
@@ -57,7 +58,9 @@ func (f *runFlags) registerRun(cmd *cobra.Command) {
 	fl.Lookup("wait").DefValue = "" // its text says it
 	fl.IntVar(&f.heldExit, "held-exit", 0, "exit code when the directory already has its owner; 75 fits supervisors")
 	fl.StringVar(&f.cluster, "cluster", "", "take the lock of a cluster too: etcd://HOST:PORT,.../PREFIX?ttl=15s")
+	fl.BoolVar(&f.noCluster, "without-cluster", false, "run without the lock of the cluster where earlier runs had it, this once")
 	fl.StringVar(&f.clusterName, "cluster-name", "", "the lock's name in the cluster, the same on every machine (default: --name)")
+	fl.Lookup("timeout").Usage = "how long the file system, or the engine of the cluster, may take to answer"
 	fl.IntVar(&f.startedFD, "started-fd", 0, "tell on this descriptor how the start went")
 	fl.MarkHidden("started-fd")
 }

@@ -74,7 +74,13 @@ func (r *runner) take(ctx context.Context) error {
 	for _, o := range stopped {
 		r.log(solehold.Event{Kind: journal.Forced, PID: o.PID, Detail: "stopped what an earlier run left: " + o.String()})
 	}
-	return r.unguarded(ctx)
+	if err := r.unguarded(ctx); err != nil {
+		return err
+	}
+	if err := r.onlyHere(); err != nil {
+		return errors.Join(err, r.lock.Abandon())
+	}
+	return nil
 }
 
 // unguarded deals with the command of an earlier run that lives on without the

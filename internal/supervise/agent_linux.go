@@ -104,22 +104,37 @@ func (a *agent) listen(heard chan<- wire.Message) {
 	}
 }
 
-// acquire asks for the lock and waits for the answer.
-func (a *agent) acquire(ctx context.Context, m wire.Message, say func(string, ...any)) error {
+// acquire asks for the lock and waits for the answer, which must come within limit
+// where nobody waits for a holder; 0 is without limit.
+func (a *agent) acquire(ctx context.Context, m wire.Message, limit time.Duration, say func(string, ...any)) error {
 	m.Kind, m.URL, m.Name = wire.Start, a.c.URL, a.c.Name
+	m.Limit = limit / 10 * 7 // the agent says better than its silence what is wrong
 	if err := wire.Write(a.conn, m); err != nil {
 		return a.gone()
+	}
+	var late <-chan time.Time
+	if limit > 0 && m.Wait >= 0 {
+		late = time.After(limit + m.Wait)
 	}
 	for {
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
+		case <-late:
+			a.process.Kill() // what it may have asked for runs out
+			return &ClusterError{wire.Away, fmt.Sprintf("%s did not answer within %s", a.c.Agent, limit+m.Wait)}
 		case m, ok := <-a.heard:
 			switch {
 			case !ok:
 				return a.gone()
 			case m.Kind == wire.Waiting:
 				say("waiting: %v", &ClusterHeldError{a.c.Name, m.Info, m.Token})
+			case m.Kind == wire.Delayed:
+				late = nil
+				if limit > 0 {
+					late = time.After(limit + m.Limit)
+				}
+				say("lock %q of the cluster: its last owner did not release it; waiting out the lock-delay of %s", a.c.Name, m.Limit)
 			case m.Kind == wire.Refused:
 				return &ClusterHeldError{a.c.Name, m.Info, m.Token}
 			case m.Kind == wire.Failed:

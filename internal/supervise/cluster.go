@@ -42,6 +42,20 @@ func (e *ClusterHeldError) Error() string {
 	return fmt.Sprintf("lock %q of the cluster already has its owner: %.300s (token %d)", e.Name, by, e.Token)
 }
 
+// NoClusterError says that a directory is guarded by the lock of a cluster, and
+// that a run was to go without.
+type NoClusterError struct {
+	// Dir is the data directory.
+	Dir string
+	// Token is the last one of the cluster here; 0 where that cannot be read.
+	Token uint64
+}
+
+// Error names the directory, and the way back.
+func (e *NoClusterError) Error() string {
+	return fmt.Sprintf("%s was run with the lock of a cluster (last token %d): another machine may be its owner now; nothing was started", e.Dir, e.Token)
+}
+
 // ClusterError says why the lock of the cluster cannot be had. Nothing was started.
 type ClusterError struct {
 	// Fault is what kind of failure it is.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"time"
 
 	"github.com/solehold/solehold"
 	"github.com/solehold/solehold/internal/agent/wire"
@@ -17,9 +18,35 @@ import (
 // command had here: an engine that was restored, or another one, is refused.
 const clusterName = "cluster.json"
 
-// clusterSeen is its content.
+// clusterSeen is its content. Where it is, the directory is guarded by the lock of
+// a cluster, and no run works there without.
 type clusterSeen struct {
 	Token uint64 `json:"token"`
+}
+
+// onlyHere refuses a run without the lock of the cluster where there was one with
+// it: another machine may be at work. Who insists gets the next token, which later
+// ones of the cluster must be above.
+func (r *runner) onlyHere() error {
+	if r.c.Cluster != nil {
+		return nil
+	}
+	s := &seenToken{}
+	var err error
+	if s.state, err = datadir.StateOf(r.lock.Dir(), r.c.Options.StateDir); err != nil {
+		return err
+	}
+	defer s.state.Close()
+	switch err = s.read(); {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case !r.c.WithoutCluster:
+		return &NoClusterError{Dir: r.lock.Dir(), Token: s.token}
+	case err != nil:
+		return err
+	}
+	r.log(solehold.Event{Kind: journal.Forced, Detail: fmt.Sprintf("without the lock of the cluster, whose last token here was %d", s.token)})
+	return s.raise(r.lock.Token())
 }
 
 // takeCluster takes the lock of the cluster. On an error nothing is held there, and
@@ -41,7 +68,7 @@ func (r *runner) takeCluster(ctx context.Context) error {
 	err = a.acquire(ctx, wire.Message{
 		Info:  fmt.Sprintf("%s on host %s, pid %d, %s", r.lock.Name(), host, os.Getpid(), r.lock.Dir()),
 		Grace: r.c.Grace, Wait: r.c.Options.Wait, Floor: seen.token, Dir: r.lock.Dir(), State: r.c.Options.StateDir,
-	}, r.c.Say)
+	}, r.c.patience(), r.c.Say)
 	if err == nil {
 		err = seen.raise(a.granted.Token)
 	}
@@ -56,6 +83,16 @@ func (r *runner) takeCluster(ctx context.Context) error {
 	r.agent = a
 	r.log(solehold.Event{Kind: journal.Acquired, Detail: "lock of the cluster: " + r.clusterPlace()})
 	return nil
+}
+
+// patience is how long an answer may take; 0 is without limit.
+func (c Config) patience() time.Duration {
+	switch t := c.Options.Timeout; {
+	case t == 0:
+		return solehold.DefaultTimeout / 20 * 19 // the rest is for us
+	default:
+		return max(0, t/20*19)
+	}
 }
 
 func (r *runner) clusterPlace() string {

@@ -111,6 +111,8 @@ type Config struct {
 	Reload *Reload
 	// Cluster is a lock over several machines besides; nil for none.
 	Cluster *Cluster
+	// WithoutCluster goes without where earlier runs had one.
+	WithoutCluster bool
 	// Started is a descriptor that is told how the first start went, for a watch
 	// that launched this; 0 for none.
 	Started int

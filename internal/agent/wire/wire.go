@@ -3,7 +3,7 @@
 // is not known ends the conversation: half understood deadlines are worse than none.
 //
 //	run    start               the lock that is wanted, and where
-//	agent  waiting*            who has it
+//	agent  waiting*, delayed   who has it; how long the one before may still work
 //	agent  granted | refused | failed
 //	run    tree*               what to stop if the run itself cannot
 //	agent  acked*              the deadlines count from here
@@ -37,6 +37,7 @@ type Kind string
 const (
 	Start    Kind = "start"
 	Waiting  Kind = "waiting"
+	Delayed  Kind = "delayed"
 	Granted  Kind = "granted"
 	Refused  Kind = "refused"
 	Failed   Kind = "failed"
@@ -77,6 +78,8 @@ type Message struct {
 	Grace time.Duration `json:"grace,omitempty"`
 	// Wait is how long to wait for a holder: 0 not at all, below 0 without limit.
 	Wait time.Duration `json:"wait,omitempty"`
+	// Limit is how long the engine may take to answer who does not wait; in delayed, how long the lock-delay takes.
+	Limit time.Duration `json:"limit,omitempty"`
 	// Floor is the highest token that the data has seen.
 	Floor uint64 `json:"floor,omitempty"`
 	// Dir and State are the data directory and where solehold's files lie; State is empty by default.
@@ -105,11 +108,11 @@ type Message struct {
 // check refuses what this version does not know.
 func (m Message) check() error {
 	switch m.Kind {
-	case Start, Waiting, Granted, Refused, Failed, Tree, Acked, Told, Kill, Release, Released:
+	case Start, Waiting, Delayed, Granted, Refused, Failed, Tree, Acked, Told, Kill, Release, Released:
 	default:
 		return fmt.Errorf("%w (kind %.40q)", ErrWire, m.Kind)
 	}
-	if m.Version != Version || m.PID < 0 || m.Sent < 0 || m.TTL < 0 || m.Grace < 0 {
+	if m.Version != Version || m.PID < 0 || m.Sent < 0 || m.TTL < 0 || m.Grace < 0 || m.Limit < 0 {
 		return fmt.Errorf("%w (version %d, kind %s)", ErrWire, m.Version, m.Kind)
 	}
 	return nil
