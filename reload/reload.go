@@ -111,8 +111,11 @@ func Read(ctx context.Context, path string, o Options) (Version, error) {
 	o = o.settled()
 	for pause := firstRetry; ; pause = min(2*pause, lastRetry) {
 		v, err := o.read(path)
-		if !errors.Is(err, errBusy) {
-			return v, err
+		switch {
+		case err == nil:
+			return v, nil
+		case !errors.Is(err, errBusy):
+			return Version{}, err // what is refused is not handed out beside its error
 		}
 		select {
 		case <-time.After(pause):
