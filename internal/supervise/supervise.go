@@ -129,6 +129,8 @@ type Reload struct {
 	// Check is a command line that gets the new content as its input, and ends with
 	// 0 if the command may be told; empty for none.
 	Check string
+	// LockFile and SumFile are those of reload.Options.
+	LockFile, SumFile string
 }
 
 // judged reports whether health or restarts are wanted, so that failures are
