@@ -284,7 +284,7 @@ func (c *claim) pairedState(path string, err error) (*datadir.State, error) {
 // mark, and last whether the lock's path still leads to this file. In this order
 // two owners, and a token that was given before, are impossible even while the
 // lock file is removed between any two steps: docs/protocol.md has the argument,
-// and TestProtocolIsSafe searches every order.
+// and internal/model searches every order.
 // On any error neither lock nor mark is left.
 func (c *claim) try() error {
 	if err := oslock.TryLock(c.lock.FD(), oslock.Owner); err != nil {
