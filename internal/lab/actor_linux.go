@@ -13,9 +13,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// roleWord is the hidden argument by which this program plays a part in an experiment.
-const roleWord = "role"
-
 // The descriptors that every actor has, and hands to what it starts.
 const (
 	lifeFD = 3 // ends with the experiment

@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"syscall"
 	"time"
 
@@ -213,8 +212,6 @@ func got(word string) int {
 
 // micros prints a short time.
 func micros(d time.Duration) string { return d.Round(time.Microsecond).String() }
-
-func pidText(pid int) string { return strconv.Itoa(pid) }
 
 // procState says in a word how a process is.
 func procState(pid int) string {

@@ -18,6 +18,9 @@ const (
 	exitInterrupted = 130
 )
 
+// roleWord is the hidden argument by which this program plays a part in an experiment.
+const roleWord = "role"
+
 // command is one call of the command line.
 type command struct {
 	code *int

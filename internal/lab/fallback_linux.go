@@ -37,14 +37,19 @@ func localFallback() Experiment {
 	}
 }
 
+// engineSays asks the engine; nothing when it cannot be reached.
+func (b *bench) engineSays(a *actor, way string) (how string) {
+	b.do(func() error {
+		_, err := a.send([]string{"lease-take", way, "kb", "second", "600000"})
+		how, _ = word(err) // another error is an engine that cannot be reached
+		return nil
+	})
+	return how
+}
+
 // orElse asks the engine, and takes a local lock if it does not answer.
 func (b *bench) orElse(what string, a *actor, way, own string) (how string) {
-	b.do(func() (err error) {
-		_, err = a.send([]string{"lease-take", way, "kb", "second", "600000"})
-		how, err = word(err)
-		return nil // whatever it is: that is the mistake
-	})
-	if how == "" {
+	if how = b.engineSays(a, way); how == "" {
 		how = b.attempt(a, "hold", own+"/lock")
 	}
 	b.see(what, how)
@@ -53,12 +58,7 @@ func (b *bench) orElse(what string, a *actor, way, own string) (how string) {
 
 // orNothing asks the engine, and does not start if it does not answer.
 func (b *bench) orNothing(a *actor, way string) (how string) {
-	b.do(func() (err error) {
-		_, err = a.send([]string{"lease-take", way, "kb", "second", "600000"})
-		how, err = word(err)
-		return nil // said by the word
-	})
-	if how == "" {
+	if how = b.engineSays(a, way); how == "" {
 		return "does not start"
 	}
 	return how

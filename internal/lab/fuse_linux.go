@@ -22,6 +22,7 @@ const (
 	fuseInit    = 26
 	fuseOpendir = 27
 	fuseSetlk   = 32
+	fuseSetlkw  = 33
 
 	fuseFile = 2 // node id of the file; that of the directory is 1
 
@@ -113,7 +114,7 @@ func fuseAnswer(in fuseIn, arg []byte, hang bool) (body []byte, errno unix.Errno
 			return pack([]uint64{fuseFile, 1, 60, 60, 0}, attrOf(fuseFile)), 0, false
 		}
 		return nil, unix.ENOENT, hang
-	case fuseSetlk:
+	case fuseSetlk, fuseSetlkw:
 		return nil, 0, hang
 	}
 	return nil, unix.ENOSYS, false

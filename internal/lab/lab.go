@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/solehold/solehold"
 )
 
 // Experiment is one mistaken claim or one classic failure.
@@ -101,7 +103,7 @@ type report struct {
 func (e *Experiment) judge(r report, took time.Duration) Result {
 	res := Result{
 		Name: e.Name, Title: e.Title, Believed: e.Believed, Happens: e.Happens, Advice: e.Advice,
-		Outcome: AsDescribed, Missing: r.Missing, Error: r.Error, Seconds: took.Seconds(),
+		Outcome: AsDescribed, Missing: r.Missing, Error: oneLine(r.Error), Seconds: took.Seconds(),
 	}
 	for _, f := range e.Facts {
 		m := Measured{What: f.What, Got: r.Got[f.What], Want: f.Want}
@@ -117,6 +119,11 @@ func (e *Experiment) judge(r report, took time.Duration) Result {
 		res.Outcome = Failed
 	}
 	return res
+}
+
+// oneLine makes a text that programs and the kernel have had a part in harmless for a terminal.
+func oneLine(text string) string {
+	return solehold.Printable(strings.Join(strings.Fields(text), " "))
 }
 
 // find returns the experiments that are named, or all if none is.
