@@ -92,12 +92,14 @@ func use[T any](a *attendant, op string, work func() (T, error), undo func(T)) (
 
 func (a *attendant) log(e Event) error {
 	_, err := use(a, "write the history", func() (struct{}, error) {
+		e = stamp(e)
+		a.o.OnEvent(a.c.dir.Path(), e)
 		f, err := a.c.state.OpenAppend(journal.Name)
 		if err != nil {
 			return struct{}{}, err
 		}
 		defer f.Close()
-		return struct{}{}, appendTo(f, stamp(e))
+		return struct{}{}, appendTo(f, e)
 	}, func(struct{}) {})
 	return err
 }

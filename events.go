@@ -20,10 +20,20 @@ func (k *core) event(e Event) error {
 func (k *core) log(e Event) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.closed || k.history == nil {
+	if k.closed {
+		return nil
+	}
+	return k.append(e)
+}
+
+// append tells of an event and writes it, with k.mu held.
+func (k *core) append(e Event) error {
+	e = k.fill(e)
+	k.o.OnEvent(k.dirPath(), e)
+	if k.history == nil {
 		return nil // that the history cannot be written was told at the start
 	}
-	if err := k.history.Append(k.fill(e)); err != nil {
+	if err := k.history.Append(e); err != nil {
 		return opError("write the history", k.given, err)
 	}
 	return nil
@@ -94,10 +104,12 @@ func (c *claim) logRefusal(o Options) {
 	if !ok {
 		return
 	}
+	e := refusalEvent(o, more+hidden)
+	o.OnEvent(c.dir.Path(), e)
 	f, err := c.state.OpenAppend(journal.Name)
 	if err == nil {
 		defer f.Close()
-		err = appendTo(f, refusalEvent(o, more+hidden))
+		err = appendTo(f, e)
 	}
 	if err != nil && !errors.Is(err, os.ErrPermission) {
 		o.OnWarning(opError("write the history", c.dir.Given(), err))

@@ -185,11 +185,8 @@ func (k *core) adopt(fresh *claim) {
 
 // noteLocked is note for those who have k.mu.
 func (k *core) noteLocked(e Event) {
-	if k.history == nil {
-		return
-	}
-	if err := k.history.Append(k.fill(e)); err != nil {
-		k.o.OnWarning(opError("write the history", k.given, err))
+	if err := k.append(e); err != nil {
+		k.o.OnWarning(err)
 	}
 }
 

@@ -306,15 +306,16 @@ func (p *pending) append(e Event) error {
 	if err := p.reopen(); err != nil {
 		return err
 	}
+	e = stamp(e)
+	if e.Token == 0 {
+		e.Token = p.r.Token
+	}
+	p.o.OnEvent(p.c.dir.Path(), e)
 	f, err := p.c.state.OpenAppend(journal.Name)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	e = stamp(e)
-	if e.Token == 0 {
-		e.Token = p.r.Token
-	}
 	return appendTo(f, e)
 }
 
