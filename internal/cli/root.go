@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"path/filepath"
 	"text/tabwriter"
 	"time"
@@ -21,7 +22,7 @@ type rootFlags struct {
 	ephemeral bool
 	yes       bool
 	usage     bool
-	quota     int64
+	quota     uint64
 	adopt     bool
 	strict    bool
 	pins      string
@@ -129,7 +130,7 @@ func (a *app) rootNew() *cobra.Command {
 		RunE: f.below(func(ctx context.Context, base string, args []string) error {
 			warn := func(err error) { a.say("warning: %v", err) }
 			o := &dataroot.Options{
-				Instance: f.instance, Fresh: f.per == "uuid", Ephemeral: f.ephemeral, Adopt: f.adopt, Pins: f.pins, Quota: f.quota,
+				Instance: f.instance, Fresh: f.per == "uuid", Ephemeral: f.ephemeral, Adopt: f.adopt, Pins: f.pins, Quota: int64(min(f.quota, math.MaxInt64)),
 				Lock: solehold.Options{Strict: f.strict, Timeout: time.Duration(f.timeout), OnWarning: warn},
 			}
 			root, err := diagnose.Ask(ctx, f.question(base), func() (*dataroot.Root, error) { return dataroot.Open(ctx, base, args[1], o) })
@@ -144,7 +145,7 @@ func (a *app) rootNew() *cobra.Command {
 	f.bound(cmd)
 	f.instances(cmd, "host, unit (of systemd) or uuid (a new one each time)")
 	cmd.Flags().BoolVar(&f.ephemeral, "ephemeral", false, "a root that solehold root gc removes when nobody has it")
-	cmd.Flags().Int64Var(&f.quota, "quota", 0, "how many `bytes` were agreed on; root list --usage reports it, nothing enforces it")
+	cmd.Flags().Uint64Var(&f.quota, "quota", 0, "how many `bytes` were agreed on; root list --usage reports it, nothing enforces it")
 	cmd.Flags().BoolVar(&f.adopt, "adopt", false, "take the disk that the root lies on now for its own: it was moved on purpose")
 	cmd.Flags().BoolVar(&f.strict, "strict", false, "refuse odd places: below a directory for temporary files, inside another data directory")
 	cmd.Flags().StringVar(&f.pins, "pins", "", "keep the notes of which root was born on which disk in this `directory`")
