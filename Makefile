@@ -23,7 +23,7 @@ RACE      ?= $(if $(shell command -v "$$($(GO) env CC)"),1,0)
 RACE_DIRS ?= . health cluster dataroot reload keylock $(addprefix internal/,oslock procfs procid record journal datadir sdnotify evidence clean diagnose diagnose/doctor)
 race_pkgs  = $(foreach d,$(RACE_DIRS),$(if $(wildcard $(d)/*.go),./$(d)))
 
-.PHONY: all build test deps race lint locks format cross fmt bench bench-supervisors demo man lab-pages clean
+.PHONY: all build test deps race lint locks format cross fmt bench bench-supervisors bench-vet demo man lab-pages clean
 all: build
 
 build: ; $(if $(wildcard cmd/*/*.go),CGO_ENABLED=0 $(GO) build -trimpath $(STAMP) -ldflags "$(LDFLAGS)" -o $(BIN)/ ./cmd/...,@echo "no commands yet")
@@ -70,6 +70,9 @@ bench: ; cd bench && $(GO) run .
 
 # Supervisors killed, started twice, stopped: what lives then. It says which packages are missing.
 bench-supervisors: ; cd bench && $(GO) run . -table supervisors
+
+# The time of solehold vet beside that of go vet, over the standard library.
+bench-vet: ; cd bench && $(GO) run . -table vet
 
 man: ; $(GO) run ./internal/mangen $(MAN)
 

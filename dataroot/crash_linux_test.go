@@ -177,11 +177,15 @@ func TestBirthsAndStrangers(t *testing.T) {
 	dir(".gone-"+tail, "precious")
 	dir(".gone-"+tail[:25]+"2", ".root.json", "precious")
 	dir(".gone-" + tail[:25] + "3")
+	dir(".gone-" + tail[:25] + "5/.solehold") // of a starter that came late
+	dir(".gone-"+tail[:25]+"6/.solehold", "lock")
+	dir(".gone-"+tail[:25]+"7/.solehold", "lock")
+	dir(".gone-"+tail[:25]+"7", "precious")
 	must(t, os.WriteFile(filepath.Join(base, ".gone-"+tail[:25]+"4"), []byte("a file"), 0o600))
 	dataroot.GC(t.Context(), base, false, nil)
 	want := []string{
 		".born-A" + tail[1:][:24] + "2", live, ".born-again",
-		".gone-" + tail[:25] + "2", ".gone-" + tail[:25] + "4", ".gone-" + tail, ".gone-with",
+		".gone-" + tail[:25] + "2", ".gone-" + tail[:25] + "4", ".gone-" + tail[:25] + "7", ".gone-" + tail, ".gone-with",
 	}
 	left := map[string]bool{}
 	entries, err := os.ReadDir(base)
@@ -222,6 +226,27 @@ func TestInterruptedSweep(t *testing.T) {
 	}
 	if left, _ := os.ReadDir(base); len(left) > 0 {
 		t.Errorf("left: %v", left)
+	}
+}
+
+// A starter that had opened a root in the moment in which GC took it leaves our folder
+// there, alone: it is removed when nobody has it, and not before.
+func TestLateStarter(t *testing.T) {
+	t.Parallel()
+	base, pins := at(t)
+	late := holder(t, base, pins, "kb")
+	goneTo := filepath.Join(base, ".gone-ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+	must(t, os.Rename(filepath.Join(base, "kb"), goneTo), os.Remove(filepath.Join(goneTo, ".root.json")))
+	dataroot.GC(t.Context(), base, false, nil)
+	if _, err := os.Stat(filepath.Join(goneTo, ".solehold", "lock")); err != nil {
+		t.Fatalf("somebody has it: %v", err)
+	}
+	kill(late)
+	if _, err := dataroot.GC(t.Context(), base, false, nil); err != nil {
+		t.Error(err)
+	}
+	if left, err := os.ReadDir(base); err != nil || len(left) > 0 {
+		t.Errorf("left: %v, %v", left, err)
 	}
 }
 

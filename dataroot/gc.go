@@ -26,6 +26,18 @@ type Listed struct {
 	Kept string `json:"kept,omitempty"`
 }
 
+// Usage counts what is in the root, without taking it.
+func (l Listed) Usage() (Usage, error) {
+	root, err := os.OpenRoot(l.Path)
+	if err != nil {
+		return Usage{}, err
+	}
+	defer root.Close()
+	u, err := (&Space{root: root}).Usage()
+	u.Quota = l.Quota
+	return u, err
+}
+
 // List returns the roots below a base. What is no root is left out; one whose
 // description cannot be read is there with the reason in Kept.
 func List(base string) ([]Listed, error) {

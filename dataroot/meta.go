@@ -31,6 +31,8 @@ type Meta struct {
 	UUID string `json:"uuid"`
 	// Ephemeral says that GC may remove it when its owner is gone.
 	Ephemeral bool `json:"ephemeral,omitempty"`
+	// Quota is how many bytes were agreed on; 0 for none.
+	Quota int64 `json:"quota,omitempty"`
 	// Born is when.
 	Born time.Time `json:"born"`
 	// Device is the disk that it was born on.

@@ -1,6 +1,7 @@
 package dataroot
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,7 +25,8 @@ type Options struct {
 	Ephemeral bool
 	// MustExist refuses to make a new root.
 	MustExist bool
-	// Quota is how many bytes were agreed on. Usage reports it.
+	// Quota is how many bytes were agreed on; 0 leaves what the root says. The root
+	// keeps it, and Usage reports it.
 	Quota int64
 	// Pins is where it is written down on which disk each root was born; by
 	// default PinsDir.
@@ -43,9 +45,8 @@ type Options struct {
 // Root is an open data root: it is locked until Close.
 type Root struct {
 	*Space
-	lock  *solehold.Lock
-	meta  Meta
-	quota int64
+	lock *solehold.Lock
+	meta Meta
 }
 
 // BaseError says that a directory is no place for roots.
@@ -73,7 +74,7 @@ func Open(ctx context.Context, base, name string, o *Options) (*Root, error) {
 	if o == nil {
 		o = &Options{}
 	}
-	meta := Meta{Format: 1, Name: name, Instance: o.Instance, Ephemeral: o.Ephemeral}
+	meta := Meta{Format: 1, Name: name, Instance: o.Instance, Ephemeral: o.Ephemeral, Quota: o.Quota}
 	if o.Fresh {
 		if o.Instance != "" {
 			return nil, &NameError{o.Instance, "a fresh instance is named after its UUID"}
@@ -144,7 +145,7 @@ func (p opening) locked(lock *solehold.Lock) (*Root, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Root{Space: &Space{root, lock.Context()}, lock: lock, quota: p.o.Quota}
+	r := &Root{Space: &Space{root, lock.Context()}, lock: lock}
 	if !sameDir(root, p.path) {
 		root.Close()
 		return nil, errMoved
@@ -179,11 +180,11 @@ func (p opening) describe(root *os.Root) (Meta, error) {
 		return m, fmt.Errorf("%s: it is the root of %s%s", p.path, m.Name, at(m.Instance))
 	case !m.Device.same(here) && !p.o.Adopt:
 		return m, &PinnedError{Path: p.path, Born: m.Device, Here: here, Root: true}
-	case m.Device.same(here) && (!m.Ephemeral || p.o.Ephemeral):
+	case m.Device.same(here) && (!m.Ephemeral || p.o.Ephemeral) && (p.o.Quota == 0 || p.o.Quota == m.Quota):
 		return m, p.pinned(m)
 	default:
 		m.Ephemeral = m.Ephemeral && p.o.Ephemeral // who does not say so wants it to stay
-		m.Device = here
+		m.Device, m.Quota = here, cmp.Or(p.o.Quota, m.Quota)
 	}
 	if err := p.pinned(m); err != nil {
 		return m, err
@@ -262,7 +263,7 @@ func (r *Root) Meta() Meta { return r.meta }
 // Usage counts what is in the root.
 func (r *Root) Usage() (Usage, error) {
 	u, err := r.Space.Usage()
-	u.Quota = r.quota
+	u.Quota = r.meta.Quota
 	return u, err
 }
 

@@ -167,3 +167,27 @@ func TestClosedSpace(t *testing.T) {
 	}
 	must(t, r.WriteFile("cache/x", nil))
 }
+
+// What was agreed on stays with the root until something else is, and is told to
+// whoever lists it.
+func TestQuota(t *testing.T) {
+	t.Parallel()
+	base, pins := at(t)
+	for _, c := range []struct {
+		given, want int64
+		over        bool
+	}{{0, 0, false}, {10, 10, true}, {0, 10, true}, {1 << 20, 1 << 20, false}, {0, 1 << 20, false}} {
+		r := open(t, base, "kb", &dataroot.Options{Pins: pins, Quota: c.given})
+		must(t, r.WriteFile("x", make([]byte, 100)))
+		u, err := r.Usage()
+		if err != nil || u.Quota != c.want || u.Over() != c.over || r.Meta().Quota != c.want {
+			t.Errorf("%+v: %v, %+v, %v", c, u, r.Meta(), err)
+		}
+		r.Close()
+		all, err := dataroot.List(base)
+		must(t, err)
+		if seen, err := all[0].Usage(); err != nil || seen.Quota != c.want || seen.Over() != c.over || seen.Files < 2 {
+			t.Errorf("%+v: listed with %v, %v", c, seen, err)
+		}
+	}
+}

@@ -44,7 +44,7 @@ func sweepGone(ctx context.Context, base *os.Root, name string, o *solehold.Opti
 	defer root.Close()
 	m, err := readMeta(root)
 	if errors.Is(err, fs.ErrNotExist) {
-		return base.Remove(name) // unless there is something in it
+		return errors.Join(late(ctx, base, root, o), base.Remove(name)) // unless there is something in it
 	}
 	if err != nil || !m.Ephemeral || wouldKeep(ctx, filepath.Join(base.Name(), name), o) != "" {
 		return err
@@ -59,6 +59,15 @@ func sweepGone(ctx context.Context, base *os.Root, name string, o *solehold.Opti
 		return err
 	}
 	return errors.Join(gone(root.Remove(metaName)), gone(base.Remove(name)))
+}
+
+// late removes what a starter left that had opened the root just before GC took it:
+// it made our folder anew, saw that the path leads elsewhere, and let go.
+func late(ctx context.Context, base, root *os.Root, o *solehold.Options) error {
+	if !unused(root) || wouldKeep(ctx, filepath.Join(base.Name(), filepath.Base(root.Name())), o) != "" {
+		return nil
+	}
+	return root.RemoveAll(".solehold")
 }
 
 // sweepBorn removes what a birth left whose maker is dead: its lock is free.

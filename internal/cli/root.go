@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"path/filepath"
 	"text/tabwriter"
 	"time"
@@ -20,6 +21,8 @@ type rootFlags struct {
 	per       string
 	ephemeral bool
 	yes       bool
+	usage     bool
+	quota     uint64
 	adopt     bool
 	strict    bool
 	pins      string
@@ -127,7 +130,7 @@ func (a *app) rootNew() *cobra.Command {
 		RunE: f.below(func(ctx context.Context, base string, args []string) error {
 			warn := func(err error) { a.say("warning: %v", err) }
 			o := &dataroot.Options{
-				Instance: f.instance, Fresh: f.per == "uuid", Ephemeral: f.ephemeral, Adopt: f.adopt, Pins: f.pins,
+				Instance: f.instance, Fresh: f.per == "uuid", Ephemeral: f.ephemeral, Adopt: f.adopt, Pins: f.pins, Quota: int64(min(f.quota, math.MaxInt64)),
 				Lock: solehold.Options{Strict: f.strict, Timeout: time.Duration(f.timeout), OnWarning: warn, OnEvent: tellJournal},
 			}
 			root, err := diagnose.Ask(ctx, f.question(base), func() (*dataroot.Root, error) { return dataroot.Open(ctx, base, args[1], o) })
@@ -142,6 +145,7 @@ func (a *app) rootNew() *cobra.Command {
 	f.bound(cmd)
 	f.instances(cmd, "host, unit (of systemd) or uuid (a new one each time)")
 	cmd.Flags().BoolVar(&f.ephemeral, "ephemeral", false, "a root that solehold root gc removes when nobody has it")
+	cmd.Flags().Uint64Var(&f.quota, "quota", 0, "how many `bytes` were agreed on; root list --usage reports it, nothing enforces it")
 	cmd.Flags().BoolVar(&f.adopt, "adopt", false, "take the disk that the root lies on now for its own: it was moved on purpose")
 	cmd.Flags().BoolVar(&f.strict, "strict", false, "refuse odd places: below a directory for temporary files, inside another data directory")
 	cmd.Flags().StringVar(&f.pins, "pins", "", "keep the notes of which root was born on which disk in this `directory`")
@@ -180,10 +184,11 @@ func (a *app) rootPath() *cobra.Command {
 func (a *app) rootList() *cobra.Command {
 	f := &rootFlags{}
 	cmd := &cobra.Command{
-		Use:     "list BASE",
-		Short:   "List the data roots below a base",
-		Example: "  solehold root list state",
-		Args:    oneBase,
+		Use:   "list BASE",
+		Short: "List the data roots below a base",
+		Example: `  solehold root list state
+  solehold root list state --usage`,
+		Args: oneBase,
 		RunE: f.below(func(ctx context.Context, base string, _ []string) error {
 			all, err := diagnose.Ask(ctx, f.question(base), func() ([]dataroot.Listed, error) { return dataroot.List(base) })
 			if err != nil {
@@ -195,6 +200,7 @@ func (a *app) rootList() *cobra.Command {
 	}
 	cmd.Long = cmd.Short + "." + codesHelp("", rootListCodes())
 	f.bound(cmd)
+	cmd.Flags().BoolVar(&f.usage, "usage", false, "count what is in each of them, beside what was agreed on")
 	return cmd
 }
 
@@ -233,6 +239,9 @@ type rootAnswer struct {
 	dataroot.Listed
 	// State is the verdict of status; empty where it does not matter any more.
 	State solehold.State `json:"state,omitempty"`
+	// Usage is what is in it, where that was asked for; Unread is why it is not known.
+	Usage  *dataroot.Usage `json:"usage,omitempty"`
+	Unread string          `json:"unread,omitempty"`
 }
 
 // states asks who has the roots that stay.
@@ -247,8 +256,21 @@ func (f *rootFlags) states(ctx context.Context, all []dataroot.Listed) []rootAns
 		if answers[i].State = s.State; err != nil {
 			answers[i].State = solehold.NotKnown
 		}
+		if f.usage {
+			answers[i].count(ctx, f.question(all[i].Path))
+		}
 	})
 	return answers
+}
+
+// count fills in what is in the root.
+func (r *rootAnswer) count(ctx context.Context, q diagnose.Question) {
+	u, err := diagnose.Ask(ctx, q, r.Listed.Usage)
+	if err != nil {
+		r.Unread = err.Error()
+		return
+	}
+	r.Usage = &u
 }
 
 func (a *app) printRoots(all []rootAnswer, yes bool) {
@@ -283,10 +305,20 @@ func (r rootAnswer) text(yes bool) string {
 		return "would be removed"
 	case r.Kept != "":
 		return "kept: " + r.Kept
-	case r.Ephemeral:
-		return string(r.State) + ", ephemeral"
 	}
-	return string(r.State)
+	text := string(r.State)
+	if r.Ephemeral {
+		text += ", ephemeral"
+	}
+	switch {
+	case r.Unread != "":
+		text += ", usage unknown: " + r.Unread
+	case r.Usage != nil && r.Usage.Over():
+		text += ", over its quota: " + r.Usage.String()
+	case r.Usage != nil:
+		text += ", " + r.Usage.String()
+	}
+	return text
 }
 
 func baseAndName(cmd *cobra.Command, args []string) error {
