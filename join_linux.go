@@ -67,11 +67,8 @@ func (c *claim) ours(rec *record.Record) bool {
 // holdsLock reports whether a process has a descriptor that carries our lock or
 // mark on the file key. It needs the right to look into the process.
 func holdsLock(proc procfs.FS, pid int, key datadir.Key) bool {
-	fds, _ := proc.FDs(pid)
-	return slices.ContainsFunc(fds, func(fd int) bool {
-		info, err := proc.FDInfo(pid, fd)
-		return err == nil && slices.ContainsFunc(info.Locks, isOurs) && leadsTo(pid, fd, key)
-	})
+	held, _ := proc.HoldersOn([]int{pid}, []procfs.FileID{procfs.FileID(key)}, isOurs)
+	return slices.ContainsFunc(held, func(h procfs.Holding) bool { return leadsTo(pid, h.FD, key) })
 }
 
 // isOurs reports whether a row of fdinfo is a lock or mark of this protocol: the

@@ -107,7 +107,11 @@ func (f *finder) holds(pid int) bool {
 
 // scan finds every visible process that has the lock's descriptor.
 func (f *finder) scan() ([]int, procfs.Gaps) {
-	held, gaps := f.proc.LockHolders(isOurs)
+	var files []procfs.FileID
+	for _, k := range f.keys {
+		files = append(files, procfs.FileID(k))
+	}
+	held, gaps := f.proc.HoldersOn(nil, files, isOurs)
 	var pids []int
 	for _, h := range held {
 		if !slices.Contains(pids, h.PID) && leadsTo(h.PID, h.FD, f.keys...) {
