@@ -38,7 +38,11 @@ func (f *finder) holds(pid int) bool {
 
 // scan finds every visible process that has the lock's descriptor.
 func (f *finder) scan() ([]int, procfs.Gaps) {
-	held, gaps := f.proc.LockHolders(isOurs)
+	var files []procfs.FileID
+	for _, k := range f.keys {
+		files = append(files, procfs.FileID(k))
+	}
+	held, gaps := f.proc.HoldersOn(nil, files, isOurs)
 	var pids []int
 	for _, h := range held {
 		if !slices.Contains(pids, h.PID) && leadsTo(h.PID, h.FD, f.keys...) {
@@ -65,11 +69,8 @@ func unseenNote(gaps procfs.Gaps) string {
 // holdsLock reports whether a process has a descriptor that carries our lock or
 // mark on the file key. It needs the right to look into the process.
 func holdsLock(proc procfs.FS, pid int, key datadir.Key) bool {
-	fds, _ := proc.FDs(pid)
-	return slices.ContainsFunc(fds, func(fd int) bool {
-		info, err := proc.FDInfo(pid, fd)
-		return err == nil && slices.ContainsFunc(info.Locks, isOurs) && leadsTo(pid, fd, key)
-	})
+	held, _ := proc.HoldersOn([]int{pid}, []procfs.FileID{procfs.FileID(key)}, isOurs)
+	return slices.ContainsFunc(held, func(h procfs.Holding) bool { return leadsTo(pid, h.FD, key) })
 }
 
 // isOurs reports whether a row of fdinfo is a lock or mark of this protocol: the

@@ -7,8 +7,10 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 
+	"github.com/solehold/solehold/bench/internal/floor"
 	"github.com/solehold/solehold/bench/internal/helper"
 	"github.com/solehold/solehold/bench/internal/report"
 	"github.com/solehold/solehold/bench/internal/turn"
@@ -48,10 +50,21 @@ func (b *bench) doctor() error {
 		return err
 	}
 	b.note("the host has %d more processes with %d descriptors each, and %d locks", len(c.all), crowdFDs, size/everyLock)
+	b.note("lslocks up to util-linux 2.39 asks only the processes that the kernel's list names, and sees no inherited lock; from 2.40 on it asks all, as lsof and doctor do")
+	floored := turn.Side{Name: "system calls alone", Sample: func() (float64, error) {
+		begin := helper.Now()
+		_, err := floor.Descriptors()
+		return float64(helper.Now() - begin), err
+	}}
+	b.measure(pair{"doctor/floor", "doctor: beside one call for each descriptor of the host, without a process", ours, floored, false})
 	for _, peer := range []string{"lsof", "lslocks"} {
-		if _, err := exec.LookPath(peer); err != nil {
+		version, err := exec.Command(peer, "--version").CombinedOutput()
+		if errors.Is(err, exec.ErrNotFound) {
 			b.note("%s: %v", peer, err)
 			continue
+		}
+		if text, _, _ := strings.Cut(string(version), "\n"); err == nil {
+			b.note("%s", text)
 		}
 		b.measure(pair{"doctor/" + peer, "doctor: beside " + peer, ours, turn.Side{Name: peer, Sample: toItsEnd(peer)}, true})
 	}

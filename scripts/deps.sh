@@ -16,7 +16,10 @@ flock                            util-linux
 redis-server                     redis-server
 prometheus                       prometheus
 /usr/lib/postgresql/*/bin/initdb postgresql
+mariadbd                         mariadb-server
+ldb                              rocksdb-tools
 java                             default-jre-headless
+/usr/share/java/lucene-core-4*   liblucene4.10-java
 /usr/share/java/zookeeper.jar    zookeeper
 python3                          python3
 setcap                           libcap2-bin

@@ -37,6 +37,8 @@ type File struct {
 	Size int64
 	// Bytes is the room that it takes on its file system.
 	Bytes int64
+	// Mount is the one that it was opened in, as [Mount.ID]; 0 before Linux 5.8.
+	Mount int
 }
 
 // Descriptor is one open descriptor of a process with its file.
@@ -44,46 +46,45 @@ type Descriptor struct {
 	File
 	// FD is its number.
 	FD int
-	// Writable says that it was opened for writing; asked for regular files only.
-	Writable bool
 }
 
 // describer is a file system that lists descriptors with fewer calls than the general way takes.
 type describer interface {
-	descriptors(pid int, modes bool, into []Descriptor) ([]Descriptor, error)
+	descriptors(pid int, into []Descriptor) ([]Descriptor, error)
 	describe(name string) (File, error)
+	writable(name string) (bool, error)
 }
 
 // Descriptors appends the process' open descriptors to into. One that was closed meanwhile is left out. Where the process may
 // be listed but not looked into, all of them are Unseen: the first refusal is that of all.
 func (f FS) Descriptors(pid int, into []Descriptor) ([]Descriptor, error) {
-	return f.descriptors(pid, true, into)
-}
-
-// Files is Descriptors without Writable, which costs as much again.
-func (f FS) Files(pid int, into []Descriptor) ([]Descriptor, error) {
-	return f.descriptors(pid, false, into)
-}
-
-func (f FS) descriptors(pid int, modes bool, into []Descriptor) ([]Descriptor, error) {
 	if fast, ok := f.fsys.(describer); ok {
-		return fast.descriptors(pid, modes, into)
+		return fast.descriptors(pid, into)
 	}
 	fds, err := f.FDs(pid)
 	for _, fd := range fds {
-		name := dir(pid) + "/fd/" + strconv.Itoa(fd)
 		d := Descriptor{FD: fd}
-		switch d.File, err = f.describe(name); {
-		case errors.Is(err, fs.ErrNotExist):
+		if d.File, err = f.File(pid, fd); errors.Is(err, fs.ErrNotExist) {
 			continue
-		case modes && d.Type == Regular:
-			info, _ := f.FDInfo(pid, fd)
-			d.Writable = info.Writable()
 		}
 		into = append(into, d)
 	}
 	return into, err
 }
+
+// File tells about the file of one descriptor.
+func (f FS) File(pid, fd int) (File, error) { return f.describe(fdName(pid, fd)) }
+
+// Writable says whether a descriptor was opened for writing.
+func (f FS) Writable(pid, fd int) (bool, error) {
+	if fast, ok := f.fsys.(describer); ok {
+		return fast.writable(fdName(pid, fd))
+	}
+	info, err := f.FDInfo(pid, fd)
+	return info.Writable(), err
+}
+
+func fdName(pid, fd int) string { return dir(pid) + "/fd/" + strconv.Itoa(fd) }
 
 // describe follows a link of /proc to its file.
 func (f FS) describe(name string) (File, error) {

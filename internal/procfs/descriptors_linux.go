@@ -11,7 +11,7 @@ import (
 
 // descriptors lists through one open folder: a path below it costs half of a path from the root. Nothing is asked of a
 // server (AT_STATX_DONT_SYNC), for it may not answer.
-func (m mounted) descriptors(pid int, modes bool, into []Descriptor) ([]Descriptor, error) {
+func (m mounted) descriptors(pid int, into []Descriptor) ([]Descriptor, error) {
 	name := dir(pid) + "/fd"
 	folder, err := restarted(func() (int, error) {
 		return syscall.Open(m.root+"/"+name, syscall.O_RDONLY|syscall.O_DIRECTORY|syscall.O_CLOEXEC, 0)
@@ -20,7 +20,7 @@ func (m mounted) descriptors(pid int, modes bool, into []Descriptor) ([]Descript
 		return into, &fs.PathError{Op: "open", Path: name, Err: err}
 	}
 	defer syscall.Close(folder)
-	l := listing{folder: folder, modes: modes, into: into}
+	l := listing{folder: folder, into: into}
 	var buf [4096]byte // on the stack: a scan lists every process
 	for {
 		n, err := unix.Getdents(folder, buf[:])
@@ -40,7 +40,6 @@ func (m mounted) descriptors(pid int, modes bool, into []Descriptor) ([]Descript
 // listing is one process' descriptors while they are listed.
 type listing struct {
 	folder int
-	modes  bool // Writable is wanted
 	denied bool // the process may not be looked into
 	into   []Descriptor
 }
@@ -68,14 +67,10 @@ func (l *listing) entry(fd int) {
 	d := Descriptor{FD: fd}
 	if !l.denied {
 		var err error
-		name := strconv.Itoa(fd)
-		if d.File, err = statAt(l.folder, name); err == unix.ENOENT {
+		if d.File, err = statAt(l.folder, strconv.Itoa(fd)); err == unix.ENOENT {
 			return
 		}
 		l.denied = err == unix.EACCES
-		if l.modes && d.Type == Regular {
-			d.Writable = writable(l.folder, name)
-		}
 	}
 	l.into = append(l.into, d)
 }
@@ -96,9 +91,12 @@ func digits(name []byte) (int, bool) {
 }
 
 // writable reads the mode of the link itself, which is that of the open file: one call instead of fdinfo's three.
-func writable(folder int, entry string) bool {
+func (m mounted) writable(name string) (bool, error) {
 	var st unix.Stat_t
-	return unix.Fstatat(folder, entry, &st, unix.AT_SYMLINK_NOFOLLOW) == nil && st.Mode&0o200 != 0
+	if err := unix.Lstat(m.root+"/"+name, &st); err != nil {
+		return false, &fs.PathError{Op: "lstat", Path: name, Err: err}
+	}
+	return st.Mode&0o200 != 0, nil
 }
 
 func (m mounted) describe(name string) (File, error) {
@@ -112,12 +110,15 @@ func (m mounted) describe(name string) (File, error) {
 func statAt(folder int, name string) (File, error) {
 	const flags = unix.AT_STATX_DONT_SYNC | unix.AT_NO_AUTOMOUNT
 	var st unix.Statx_t
-	if err := unix.Statx(folder, name, flags, unix.STATX_TYPE|unix.STATX_NLINK|unix.STATX_INO|unix.STATX_SIZE|unix.STATX_BLOCKS, &st); err != nil {
+	if err := unix.Statx(folder, name, flags, unix.STATX_TYPE|unix.STATX_NLINK|unix.STATX_INO|unix.STATX_SIZE|unix.STATX_BLOCKS|unix.STATX_MNT_ID, &st); err != nil {
 		return File{}, err
 	}
 	f := File{
 		FileID: FileID{Dev: device(st.Dev_major, st.Dev_minor), Ino: st.Ino},
 		Type:   Other, Links: st.Nlink, Size: int64(st.Size), Bytes: int64(st.Blocks) * 512,
+	}
+	if st.Mask&unix.STATX_MNT_ID != 0 {
+		f.Mount = int(st.Mnt_id)
 	}
 	switch st.Mode & unix.S_IFMT {
 	case unix.S_IFREG:

@@ -1,6 +1,8 @@
 package procfs_test
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -53,25 +55,28 @@ func TestLiveDescriptors(t *testing.T) {
 			t.Fatal(err)
 		}
 		d := all[i]
-		if d.Type != want.kind || d.Writable != want.writable || d.Dev != uint64(st.Dev) || d.Ino != uint64(st.Ino) || uint64(d.Links) != uint64(st.Nlink) {
+		writable, err := procfs.Default().Writable(0, d.FD)
+		if err != nil || writable != want.writable {
+			t.Errorf("descriptor %d is writable: %v, %v", d.FD, writable, err)
+		}
+		if f, err := procfs.Default().File(0, d.FD); err != nil || f != d.File {
+			t.Errorf("%+v alone is %+v, %v", d, f, err)
+		}
+		if info, err := procfs.Default().FDInfo(0, d.FD); err != nil || info.MountID != d.Mount {
+			t.Errorf("%+v, mount in fdinfo %d, %v", d, info.MountID, err)
+		}
+		if d.Type != want.kind || d.Dev != uint64(st.Dev) || d.Ino != uint64(st.Ino) || uint64(d.Links) != uint64(st.Nlink) {
 			t.Errorf("%+v, stat %+v", d, st)
 		}
 		if d.Type == procfs.Regular && (d.Links != 0 || d.Size != 10000 || d.Bytes != st.Blocks*512) {
 			t.Errorf("%+v, stat %+v", d, st)
 		}
 	}
-	files, err := procfs.Default().Files(0, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range files {
-		i := slices.IndexFunc(all, func(d procfs.Descriptor) bool { return d.FD == f.FD })
-		if i >= 0 && all[i].Type == procfs.Regular && (f.FileID != all[i].FileID || f.Writable) {
-			t.Errorf("%+v, with its mode %+v", f, all[i])
-		}
-	}
 	if _, err := procfs.Default().Descriptors(1<<22+1, nil); err == nil {
 		t.Error("no error for a process that cannot be")
+	}
+	if _, err := procfs.Default().Writable(0, 1<<20); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a descriptor that is not open: %v", err)
 	}
 }
 

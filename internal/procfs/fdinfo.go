@@ -37,7 +37,7 @@ func (f FS) FDs(pid int) ([]int, error) { return f.numbers(dir(pid) + "/fd") }
 // FDTarget returns what the descriptor is open on, in the kernel's words: a path as the reader's root sees it, with
 // " (deleted)" appended if it is unlinked, or the like of "socket:[123]".
 func (f FS) FDTarget(pid, fd int) (string, error) {
-	return fs.ReadLink(f.fsys, dir(pid)+"/fd/"+strconv.Itoa(fd))
+	return fs.ReadLink(f.fsys, fdName(pid, fd))
 }
 
 // FDInfo reads /proc/N/fdinfo/M. It needs the right to inspect the process.

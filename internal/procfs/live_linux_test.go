@@ -93,6 +93,12 @@ func TestLiveLockHolders(t *testing.T) {
 			t.Errorf("%v is not among %v", want, got)
 		}
 	}
+	on, err := procfs.Default().File(0, int(file.Fd()))
+	check(t, on.Ino, err, inode)
+	same, _ := procfs.Default().HoldersOn(nil, []procfs.FileID{on.FileID}, func(l procfs.Lock) bool { return l.Start == 5 })
+	check(t, same, nil, holdings)
+	other, _ := procfs.Default().HoldersOn([]int{0}, []procfs.FileID{{Dev: on.Dev, Ino: on.Ino + 1}}, nil)
+	check(t, len(other), nil, 0)
 	children, err := procfs.Default().Children(0)
 	if err != nil || !slices.Contains(children, child.Process.Pid) {
 		t.Errorf("children %v, error %v; want %d among them", children, err, child.Process.Pid)

@@ -44,7 +44,7 @@ func (f FS) MappedPath(pid int, l Lock) (string, error) {
 // parseMappings skips what it does not understand: lines of memory have no file.
 func parseMappings(text []byte) []Mapping {
 	var found []Mapping
-	seen := map[FileID]bool{}
+	var seen map[FileID]bool // made for the few processes that have one
 	for len(text) > 0 {
 		end := bytes.Index(text, []byte(deletedMark+"\n"))
 		if end < 0 {
@@ -52,6 +52,9 @@ func parseMappings(text []byte) []Mapping {
 		}
 		begin := bytes.LastIndexByte(text[:end], '\n') + 1
 		if m, ok := parseMapping(string(text[begin:end])); ok && !seen[m.FileID] {
+			if seen == nil {
+				seen = map[FileID]bool{}
+			}
 			seen[m.FileID] = true
 			found = append(found, m)
 		}

@@ -75,8 +75,11 @@ func TestDescriptorsOfAnyFS(t *testing.T) {
 	if err != nil || len(got) != 3 {
 		t.Fatalf("%+v, %v", got, err)
 	}
-	if got[0].Type != procfs.Regular || !got[0].Writable || got[1].Type != procfs.Directory || got[2].Type != procfs.Other {
+	if got[0].Type != procfs.Regular || got[1].Type != procfs.Directory || got[2].Type != procfs.Other {
 		t.Errorf("%+v", got)
+	}
+	if writable, err := procfs.New(fsys).Writable(7, 0); err != nil || !writable {
+		t.Errorf("%v, %v", writable, err)
 	}
 	if _, err := procfs.New(fsys).Descriptors(8, nil); err == nil {
 		t.Error("no error for a process that is not there")

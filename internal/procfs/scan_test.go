@@ -100,6 +100,19 @@ func TestLockHolders(t *testing.T) {
 	check(t, len(none), nil, 0)
 }
 
+// On a few files only those descriptors are read that lead there, and those of which a file system does not tell.
+func TestHoldersOn(t *testing.T) {
+	proc := procfs.New(tree())
+	all, gaps := proc.HoldersOn(nil, nil, nil)
+	check(t, texts(gaps), nil, nil)
+	check(t, len(all), nil, 2)
+	some, _ := proc.HoldersOn([]int{1}, nil, nil)
+	check(t, len(some), nil, 0)
+	denied := map[string]error{"412/fd": fs.ErrPermission}
+	_, gaps = procfs.New(faulty{FS: tree(), open: denied}).HoldersOn(nil, nil, nil)
+	check(t, texts(gaps), nil, []string{"fd of pid 412: permission denied"})
+}
+
 // shared is a lock that two processes hold, one under two numbers, and a third that may not be looked into.
 func shared() fs.FS {
 	const info = "pos:\t0\nflags:\t02\nlock:\t1: OFDLCK ADVISORY  WRITE -1 08:01:9 0 EOF\n"

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -101,6 +102,8 @@ func do(verb, arg string) error {
 		return errors.Join(syscall.Setgroups(nil), syscall.Setgid(65534), syscall.Setuid(65534))
 	case "chdir":
 		return os.Chdir(arg)
+	case "leave":
+		return leave()
 	case "say":
 		fmt.Println("ready")
 		return nil
@@ -184,6 +187,37 @@ func fill(path string) error {
 	}
 	_, err = unix.Write(fd, make([]byte, 3<<20))
 	return err
+}
+
+// kept keeps what an actor has opened from the garbage collector.
+var kept []any
+
+// leave starts a process that inherits every file of this one, as a daemon does
+// that a service starts carelessly, and prints its pid.
+func leave() error {
+	exe, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	cmd := exec.Command(exe)
+	cmd.Env = append(os.Environ(), actVar+"=forever")
+	entries, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		target, err := os.Readlink("/proc/self/fd/" + e.Name())
+		fd, err2 := strconv.Atoi(e.Name())
+		if err == nil && err2 == nil && fd > 2 && strings.HasPrefix(target, "/") && !strings.HasPrefix(target, "/proc/") && !strings.HasPrefix(target, "/dev/") {
+			cmd.ExtraFiles = append(cmd.ExtraFiles, os.NewFile(uintptr(fd), target))
+		}
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	kept = append(kept, cmd)
+	fmt.Println(cmd.Process.Pid)
+	return nil
 }
 
 // actor is a process that did its steps.

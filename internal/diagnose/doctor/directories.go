@@ -23,7 +23,7 @@ func (h *host) directories() []Finding {
 
 // judge looks at one data directory of an engine.
 func (h *host) judge(s *site) []Finding {
-	families := h.families(s.writers())
+	families := h.families(h.writersOf(s))
 	if len(families) == 0 || !h.stillWriting(s) {
 		return nil
 	}
@@ -45,12 +45,10 @@ func (h *host) judge(s *site) []Finding {
 // stillWriting looks a second time at the writers, so that a successor is not
 // taken for a second one while its predecessor closes its files.
 func (h *host) stillWriting(s *site) bool {
-	for _, pid := range s.writers() {
-		for _, f := range s.files {
-			for _, fd := range f.fdsOf(pid) {
-				if _, err := h.proc.FDInfo(pid, fd); err != nil {
-					return false
-				}
+	for _, f := range s.files {
+		for _, o := range f.opens {
+			if o.mode == toWrite && !h.stillOpen(f, o) {
+				return false
 			}
 		}
 	}
@@ -74,7 +72,7 @@ func (h *host) twoWriters(s *site, families [][]int) Finding {
 // writes is evidence that a process writes to a directory.
 func (h *host) writes(s *site, pid int) string {
 	for _, f := range s.files {
-		if slices.Contains(f.writers(), pid) {
+		if slices.Contains(h.writers(f), pid) {
 			return line("%s has %s open for writing", h.name(pid), f.path)
 		}
 	}

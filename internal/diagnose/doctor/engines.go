@@ -36,6 +36,7 @@ func knownEngines() []engine {
 		{name: "Kafka", marks: []string{"meta.properties", ".lock"}, lock: ".lock", rise: 1, files: []string{"*.log", "*.index", "*.timeindex", ".lock"}},
 		{name: "Prometheus", marks: []string{"wal", "chunks_head"}, lock: "lock", rise: 1, files: []string{"lock", "0*", "queries.active"}},
 		{name: "Lucene", marks: []string{"write.lock", "segments_*"}, lock: "write.lock", files: []string{"write.lock", "_*", "pending_segments*"}},
+		{name: "Lucene", marks: []string{"write.lock", "_*.fd?"}, lock: "write.lock", files: []string{"write.lock", "_*", "pending_segments*"}}, // nothing committed yet
 		{name: "Pebble", marks: []string{"LOCK", "marker.*"}, lock: "LOCK", files: []string{"LOCK", "*.log", "*.sst", "MANIFEST-*"}},
 		{name: "RocksDB", marks: []string{"CURRENT", "LOCK", "OPTIONS-*"}, lock: "LOCK", files: []string{"LOCK", "*.log", "*.sst", "MANIFEST-*", "LOG"}},
 		{name: "LevelDB", marks: []string{"CURRENT", "LOCK"}, lock: "LOCK", files: []string{"LOCK", "*.log", "*.ldb", "MANIFEST-*", "LOG"}},

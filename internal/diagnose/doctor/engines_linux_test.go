@@ -5,8 +5,6 @@ package doctor_test
 import (
 	"database/sql"
 	"fmt"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -24,9 +22,6 @@ import (
 // Importing the driver registers it.
 var _ sqlite.Driver
 
-// kept keeps what an actor has opened from the garbage collector.
-var kept []any
-
 // engineStep opens data with the real engine, and writes to it.
 func engineStep(verb, arg string) (bool, error) {
 	var db any
@@ -42,8 +37,6 @@ func engineStep(verb, arg string) (bool, error) {
 		db, err = pebble.Open(arg, &pebble.Options{Logger: quiet{}})
 	case "sqlite":
 		db, err = openSQLite(arg)
-	case "leave":
-		return true, leave()
 	default:
 		return false, nil
 	}
@@ -63,34 +56,6 @@ func openSQLite(path string) (*sql.DB, error) {
 		_, err = db.Exec("create table if not exists t (x); insert into t values (1)")
 	}
 	return db, err
-}
-
-// leave starts a process that inherits every file of this one, as a daemon does
-// that a service starts carelessly, and prints its pid.
-func leave() error {
-	exe, err := os.Executable()
-	if err != nil {
-		return err
-	}
-	cmd := exec.Command(exe)
-	cmd.Env = append(os.Environ(), actVar+"=forever")
-	entries, err := os.ReadDir("/proc/self/fd")
-	if err != nil {
-		return err
-	}
-	for _, e := range entries {
-		target, err := os.Readlink("/proc/self/fd/" + e.Name())
-		fd, err2 := strconv.Atoi(e.Name())
-		if err == nil && err2 == nil && fd > 2 && strings.HasPrefix(target, "/") && !strings.HasPrefix(target, "/proc/") && !strings.HasPrefix(target, "/dev/") {
-			cmd.ExtraFiles = append(cmd.ExtraFiles, os.NewFile(uintptr(fd), target))
-		}
-	}
-	if err := cmd.Start(); err != nil {
-		return err
-	}
-	kept = append(kept, cmd)
-	fmt.Println(cmd.Process.Pid)
-	return nil
 }
 
 // engineCase is one engine: where its data is below a directory, a file of it,

@@ -145,7 +145,7 @@ func (h *host) writersBelow(at place) []writing {
 		if !f.place.below(at) || f.removed() || h.ofAnother(f, at) {
 			continue
 		}
-		for _, pid := range f.writers() {
+		for _, pid := range h.writers(f) {
 			if !slices.ContainsFunc(all, func(w writing) bool { return w.pid == pid }) {
 				all = append(all, writing{pid, f.path})
 			}
@@ -163,8 +163,7 @@ func (h *host) ofAnother(f *file, at place) bool {
 	depth := strings.Count(strings.TrimPrefix(f.place.folder, at.folder), "/")
 	folder := filepath.Dir(f.path)
 	for range depth {
-		pid := f.writers()
-		if len(pid) > 0 && slices.Contains(list(seenBy(pid[0], folder)), datadir.StateName) {
+		if slices.Contains(list(seenBy(f.seer, folder)), datadir.StateName) {
 			return true
 		}
 		folder = filepath.Dir(folder)

@@ -38,6 +38,7 @@ type host struct {
 type file struct {
 	procfs.File
 	path   string // as the kernel prints it, without " (deleted)"
+	seer   int    // the process that sees it at path
 	opens  []open
 	place  place // the folder it is in, whatever path leads there
 	mapped []int // processes that have it in memory, for removed files
@@ -45,23 +46,51 @@ type file struct {
 
 // open is one descriptor on a file.
 type open struct {
-	pid, fd  int
-	writable bool
+	pid, fd int
+	mode    mode
 }
+
+// mode is how a file is open, as far as that was asked: it costs a call for each
+// descriptor, and matters for few.
+type mode uint8
+
+const (
+	unasked mode = iota
+	toRead
+	toWrite
+)
 
 // removed says whether no name leads to the file any more.
 func (f *file) removed() bool { return f.Links == 0 }
 
 // writers are the processes that have it open for writing, ascending.
-func (f *file) writers() []int {
+func (h *host) writers(f *file) []int {
 	var pids []int
-	for _, o := range f.opens {
-		if o.writable {
+	for i := range f.opens {
+		o := &f.opens[i]
+		if o.mode == unasked {
+			o.mode = h.modeOf(f, *o)
+		}
+		if o.mode == toWrite {
 			pids = append(pids, o.pid)
 		}
 	}
 	slices.Sort(pids)
 	return slices.Compact(pids)
+}
+
+// modeOf asks how a file is open. The number may be another file's by now.
+func (h *host) modeOf(f *file, o open) mode {
+	if writable, err := h.proc.Writable(o.pid, o.fd); err != nil || !writable || !h.stillOpen(f, o) {
+		return toRead
+	}
+	return toWrite
+}
+
+// stillOpen says whether a descriptor leads to the file that it led to.
+func (h *host) stillOpen(f *file, o open) bool {
+	now, err := h.proc.File(o.pid, o.fd)
+	return err == nil && now.FileID == f.FileID
 }
 
 // users are the processes that have it open or mapped, ascending.

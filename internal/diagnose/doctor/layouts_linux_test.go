@@ -4,26 +4,33 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/solehold/solehold/internal/diagnose/doctor"
 )
 
-// layout is a data directory of an engine that is not run here: it needs a Java
-// machine, or Debian has no package of it. It is judged by its known files.
+// layout is a data directory whose engine is not run here. Of MongoDB and Kafka
+// Debian has no package: their locks are taken as they take them. The others are
+// run for real in internal/realtest.
 type layout struct {
-	name, lock, data string
-	files            []string
+	name, kind, lock, data string
+	files                  []string
 }
 
 func layouts() []layout {
 	return []layout{
-		{"MySQL", "ibdata1", "ib_logfile0", []string{"ibdata1", "ib_logfile0", "mysql.ibd"}},
-		{"MongoDB", "mongod.lock", "collection-0.wt", []string{"WiredTiger", "WiredTiger.wt", "mongod.lock", "collection-0.wt"}},
-		{"Kafka", ".lock", "topic-0/00000000000000000000.log", []string{"meta.properties", ".lock", "topic-0/00000000000000000000.log"}},
-		{"Lucene", "write.lock", "_0.fdt", []string{"segments_1", "write.lock", "_0.fdt"}},
-		{"RocksDB", "LOCK", "000004.log", []string{"CURRENT", "LOCK", "OPTIONS-000005", "MANIFEST-000001", "000004.log"}},
+		{"MySQL", "posix", "ibdata1", "ib_logfile0", []string{"ibdata1", "ib_logfile0", "mysql.ibd"}},
+		// flock(2), in StorageEngineLockFile::open of storage_engine_lock_file_posix.cpp.
+		{"MongoDB", "flock", "mongod.lock", "collection-0.wt", []string{"WiredTiger", "WiredTiger.wt", "mongod.lock", "collection-0.wt"}},
+		// FileChannel.tryLock in kafka.utils.FileLock, which is a POSIX lock on Linux.
+		{"Kafka", "posix", ".lock", "topic-0/00000000000000000000.log", []string{"meta.properties", ".lock", "topic-0/00000000000000000000.log"}},
+		{"Lucene", "posix", "write.lock", "_0.fdt", []string{"segments_1", "write.lock", "_0.fdt"}},
+		{"Lucene", "posix", "write.lock", "_0.fdt", []string{"write.lock", "_0.fdt"}}, // before the first commit
+		{"RocksDB", "posix", "LOCK", "000004.log", []string{"CURRENT", "LOCK", "OPTIONS-000005", "MANIFEST-000001", "000004.log"}},
 	}
 }
 
@@ -45,10 +52,10 @@ func TestLayouts(t *testing.T) {
 			t.Parallel()
 			dir := lay(t, l.files)
 			lock, data := filepath.Join(dir, l.lock), filepath.Join(dir, l.data)
-			owner := acting(t, "posix "+lock, "write "+data)
+			owner := acting(t, l.kind+" "+lock, "write "+data)
 			r := examine(t, dir)
 			wantIDs(t, r)
-			if s := r.Paths[0]; s.Kind != l.name+" data directory" || !names(s.Holders, owner.pid()) || s.Lock != "POSIX" {
+			if s := r.Paths[0]; s.Kind != l.name+" data directory" || !names(s.Holders, owner.pid()) || s.Lock != strings.ToUpper(l.kind) {
 				t.Errorf("%+v", s)
 			}
 			second := leaving(t, `sleep 600 5>>"$1" >/dev/null & echo $!`, data)
@@ -60,6 +67,32 @@ func TestLayouts(t *testing.T) {
 			eventually(t, "one writer without the lock", func() bool { r = examine(t, dir); return len(find(r, "SH031")) > 0 })
 			if f := only(t, r, "SH031"); f.Severity != doctor.Danger || !names(f.Holders, second) {
 				t.Errorf("%+v", f)
+			}
+		})
+	}
+}
+
+// A child that outlives a mongod keeps its lock, for flock belongs to the open
+// file; one that outlives a broker of Kafka keeps the files and no lock.
+func TestLayoutLeftToAChild(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{"MongoDB": "SH013", "Kafka": "SH031"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := layouts()[slices.IndexFunc(layouts(), func(l layout) bool { return l.name == name })]
+			dir := lay(t, l.files)
+			a := starting(t, nil, l.kind+" "+filepath.Join(dir, l.lock), "write "+filepath.Join(dir, l.data), "leave", "stay")
+			text, err := a.out.ReadString('\n')
+			must(t, err)
+			child, err := strconv.Atoi(strings.TrimSpace(text))
+			must(t, err)
+			t.Cleanup(func() { syscall.Kill(child, syscall.SIGKILL) })
+			must(t, a.cmd.Process.Kill())
+			a.cmd.Wait()
+			var r doctor.Report
+			eventually(t, want, func() bool { r = examine(t, dir); return len(find(r, want)) > 0 })
+			if f := only(t, r, want); !names(f.Holders, child) {
+				t.Errorf("child %d: %+v", child, f)
 			}
 		})
 	}

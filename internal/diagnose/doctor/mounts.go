@@ -11,10 +11,14 @@ import (
 type mountTable struct {
 	all   []procfs.Mount
 	byDev map[uint64]procfs.Mount
+	byID  map[int]procfs.Mount // those of our own namespace
 }
 
 func newMountTable(mounts []procfs.Mount) mountTable {
-	t := mountTable{all: mounts, byDev: map[uint64]procfs.Mount{}}
+	t := mountTable{all: mounts, byDev: map[uint64]procfs.Mount{}, byID: map[int]procfs.Mount{}}
+	for _, m := range mounts {
+		t.byID[m.ID] = m
+	}
 	t.add(mounts)
 	return t
 }

@@ -19,15 +19,22 @@ func (p place) below(q place) bool {
 	return p.dev == q.dev && q.folder != "" && (p.folder == q.folder || strings.HasPrefix(p.folder, strings.TrimSuffix(q.folder, "/")+"/"))
 }
 
-// settle finds out where each file that is written to lies.
+// settle finds out where each open file lies.
 func (h *host) settle() {
 	for _, f := range h.files {
 		if f.Type == procfs.Regular && strings.HasPrefix(f.path, "/") {
-			if writers := f.writers(); len(writers) > 0 {
-				f.place = h.placeOf(writers[0], filepath.Dir(f.path), f.Dev)
-			}
+			f.place = h.placeAbove(f, filepath.Dir(f.path))
 		}
 	}
+}
+
+// placeAbove is the place of a folder above a file. Below a mount that is seen
+// from here that needs no look at the process' own mounts.
+func (h *host) placeAbove(f *file, folder string) place {
+	if m, ok := h.mounts.byID[f.Mount]; ok && (place{0, folder}).below(place{0, m.Point}) {
+		return within(m, folder, f.Dev)
+	}
+	return h.placeOf(f.seer, folder, f.Dev)
 }
 
 // placeOf translates a folder that a process sees to its place.
@@ -36,6 +43,11 @@ func (h *host) placeOf(pid int, folder string, dev uint64) place {
 	if !ok {
 		return place{dev, folder}
 	}
+	return within(m, folder, dev)
+}
+
+// within is a folder's place below the mount that it is reached by.
+func within(m procfs.Mount, folder string, dev uint64) place {
 	rest := strings.TrimPrefix(folder, strings.TrimSuffix(m.Point, "/"))
 	return place{dev, filepath.Join(m.Root, rest)}
 }

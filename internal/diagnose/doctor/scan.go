@@ -1,9 +1,7 @@
 package doctor
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"runtime"
 	"slices"
 	"sync"
@@ -17,7 +15,7 @@ import (
 type seen struct {
 	pid      int
 	files    []procfs.Descriptor
-	paths    map[procfs.FileID]string
+	paths    []named
 	holdings []holding
 	mapped   []mappedFile
 	total    int
@@ -32,6 +30,12 @@ type holding struct {
 	id procfs.FileID
 }
 
+// named is a file with its path.
+type named struct {
+	procfs.File
+	path string
+}
+
 type mappedFile struct {
 	file procfs.File
 	path string
@@ -39,15 +43,18 @@ type mappedFile struct {
 
 // scanner reads processes on several goroutines.
 type scanner struct {
-	proc    procfs.FS
-	locked  map[uint64]bool // inodes that carry a lock
-	every   bool            // the kernel's list leaves locks out here
-	brief   bool            // only locks are of interest
-	plain   func(dev uint64) bool
-	named   sync.Map // files whose path is known
-	pids    []int
-	next    atomic.Int64
-	results chan seen
+	proc   procfs.FS
+	locked map[uint64]bool // inodes that carry a lock
+	every  bool            // the kernel's list leaves locks out here
+	brief  bool            // only locks are of interest
+	plain  func(dev uint64) bool
+	pids   []int
+	next   atomic.Int64
+	done   chan struct{} // closed when all have been looked at
+
+	mu    sync.Mutex
+	all   []seen
+	named map[procfs.FileID]bool // files whose path is known
 }
 
 // patience is how long no process may answer before one more goroutine goes on
@@ -56,33 +63,65 @@ const patience = 200 * time.Millisecond
 
 // scan looks at every process. A process that does not answer is a gap.
 func (h *host) scan(s *scanner) []seen {
-	s.results = make(chan seen, len(s.pids))
+	if len(s.pids) == 0 {
+		return nil
+	}
+	s.done, s.named, s.all = make(chan struct{}), map[procfs.FileID]bool{}, make([]seen, 0, len(s.pids))
 	for range min(runtime.GOMAXPROCS(0), len(s.pids)) {
 		go s.work()
 	}
-	all := make([]seen, 0, len(s.pids))
 	limit := time.NewTimer(time.Until(h.end) - h.o.Timeout/share) // the rest needs time, too
 	defer limit.Stop()
 	stalled := time.NewTicker(patience)
 	defer stalled.Stop()
 	before := 0
-	for len(all) < len(s.pids) {
+	for {
 		select {
-		case r := <-s.results:
-			all = append(all, r)
+		case <-s.done:
+			return s.taken()
 		case <-stalled.C:
-			if before == len(all) && int(s.next.Load()) < len(s.pids) {
+			now := len(s.taken())
+			if before == now && int(s.next.Load()) < len(s.pids) {
 				go s.work()
 			}
-			before = len(all)
+			before = now
 		case <-limit.C:
+			all := s.taken()
 			h.silent(len(s.pids) - len(all))
 			return all
 		case <-h.ctx.Done():
-			return all
+			return s.taken()
 		}
 	}
-	return all
+}
+
+// taken is what was seen until now. Nobody waits for each process: to be woken so
+// often costs more than to look.
+func (s *scanner) taken() []seen {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.all[:len(s.all):len(s.all)]
+}
+
+// put adds what one process has.
+func (s *scanner) put(r seen) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.all = append(s.all, r)
+	if len(s.all) == len(s.pids) {
+		close(s.done)
+	}
+}
+
+// first says whether the file is met for the first time, and needs a path.
+func (s *scanner) first(id procfs.FileID) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.named[id] {
+		return false
+	}
+	s.named[id] = true
+	return true
 }
 
 func (h *host) silent(n int) {
@@ -103,7 +142,7 @@ func (s *scanner) work() {
 		if r.err == nil && !s.brief {
 			buf = s.mappings(&r, buf)
 		}
-		s.results <- r
+		s.put(r)
 	}
 }
 
@@ -111,11 +150,7 @@ func (s *scanner) work() {
 // all for the next process to be listed in.
 func (s *scanner) look(r *seen, all []procfs.Descriptor) []procfs.Descriptor {
 	pid := r.pid
-	if s.brief {
-		all, r.err = s.proc.Files(pid, all)
-	} else {
-		all, r.err = s.proc.Descriptors(pid, all)
-	}
+	all, r.err = s.proc.Descriptors(pid, all)
 	r.total = len(all)
 	r.opaque = opaque(all)
 	kept := all[:0]
@@ -134,15 +169,12 @@ func (s *scanner) look(r *seen, all []procfs.Descriptor) []procfs.Descriptor {
 			continue
 		}
 		kept = append(kept, d)
-		if d.Writable || d.Links == 0 || len(locks) > 0 {
+		if !s.brief && s.first(d.FileID) {
 			s.name(r, d)
 		}
 	}
 	r.files = slices.Clone(kept)
-	if r.err != nil {
-		_, err := s.proc.Stat(pid)
-		r.gone = errors.Is(err, fs.ErrNotExist)
-	}
+	r.gone = r.err != nil && s.proc.Gone(pid, r.err)
 	return all
 }
 
@@ -164,20 +196,21 @@ func (s *scanner) locksOf(pid int, d procfs.Descriptor) []procfs.Lock {
 	return info.Locks
 }
 
+// forget lets the next who has the file name it.
+func (s *scanner) forget(id procfs.FileID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.named, id)
+}
+
 // name finds the path of a file that has none yet.
 func (s *scanner) name(r *seen, d procfs.Descriptor) {
-	if _, known := s.named.LoadOrStore(d.FileID, true); known {
-		return
-	}
 	path, err := s.proc.FDTarget(r.pid, d.FD)
 	if err != nil {
-		s.named.Delete(d.FileID)
+		s.forget(d.FileID)
 		return
 	}
-	if r.paths == nil {
-		r.paths = map[procfs.FileID]string{}
-	}
-	r.paths[d.FileID] = cleanPath(path, d.Links == 0)
+	r.paths = append(r.paths, named{d.File, cleanPath(path, d.Links == 0)})
 }
 
 // mappings finds the removed files that a process has in memory.
@@ -209,16 +242,17 @@ func (h *host) merge(all []seen) []holding {
 		holdings = append(holdings, r.holdings...)
 		for _, d := range r.files {
 			f := h.fileOf(d.File)
-			f.opens = append(f.opens, open{r.pid, d.FD, d.Writable})
+			f.opens = append(f.opens, open{pid: r.pid, fd: d.FD})
 		}
-		for id, path := range r.paths {
-			h.files[id].path = path
+		for _, n := range r.paths {
+			f := h.fileOf(n.File)
+			f.path, f.seer, f.Mount = n.path, r.pid, n.Mount
 		}
 		for _, m := range r.mapped {
 			f := h.fileOf(m.file)
 			f.mapped = append(f.mapped, r.pid)
 			if f.path == "" {
-				f.path = m.path
+				f.path, f.seer = m.path, r.pid
 			}
 		}
 	}
@@ -245,7 +279,7 @@ func (h *host) denied(n int) {
 
 func (h *host) kernelThread(pid int) bool {
 	st, err := h.proc.Stat(pid)
-	return err == nil && st.Kernel || errors.Is(err, fs.ErrNotExist)
+	return err == nil && st.Kernel || err != nil && h.proc.Gone(pid, err)
 }
 
 // many counts in words.

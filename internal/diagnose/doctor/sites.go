@@ -21,11 +21,11 @@ type site struct {
 	files []*file
 }
 
-// writers are the processes that have something of it open for writing.
-func (s *site) writers() []int {
+// writersOf are the processes that have something of it open for writing.
+func (h *host) writersOf(s *site) []int {
 	var pids []int
 	for _, f := range s.files {
-		pids = append(pids, f.writers()...)
+		pids = append(pids, h.writers(f)...)
 	}
 	slices.Sort(pids)
 	return slices.Compact(pids)
@@ -40,15 +40,14 @@ func (h *host) discover() []*site {
 	h.engines = knownEngines()
 	checked := map[place]*site{}
 	for _, f := range h.sortedFiles() {
-		writers := f.writers()
-		if len(writers) == 0 || f.place.folder == "" || f.removed() || filepath.Base(f.place.folder) == datadir.StateName {
+		if f.place.folder == "" || f.removed() || filepath.Base(f.place.folder) == datadir.StateName {
 			continue
 		}
-		if s := h.dataFile(f, writers[0]); s != nil {
+		if s := h.dataFile(f); s != nil {
 			all = append(all, s)
 			continue
 		}
-		if s := h.dataDirectory(f, writers[0], checked); s != nil {
+		if s := h.dataDirectory(f, checked); s != nil {
 			if !slices.Contains(all, s) {
 				all = append(all, s)
 			}
@@ -67,15 +66,19 @@ func (h *host) sortedFiles() []*file {
 	return all
 }
 
-// dataDirectory finds the data directory above a file, if it lies in one.
-func (h *host) dataDirectory(f *file, pid int, checked map[place]*site) *site {
+// dataDirectory finds the data directory above a file that somebody writes to, if
+// it lies in one.
+func (h *host) dataDirectory(f *file, checked map[place]*site) *site {
 	folder, base := filepath.Dir(f.path), filepath.Base(f.path)
 	for up := 0; up <= 3 && folder != "/"; up++ {
 		if slices.ContainsFunc(h.engines, func(e engine) bool { return up <= e.rise && e.mayHold(base) }) {
-			at := h.placeOf(pid, folder, f.Dev)
+			at := h.placeAbove(f, folder)
 			s, known := checked[at]
+			if (!known || s != nil) && len(h.writers(f)) == 0 {
+				return nil
+			}
 			if !known {
-				s = h.siteAt(pid, folder, at)
+				s = h.siteAt(f.seer, folder, at)
 				checked[at] = s
 			}
 			if s != nil && up <= s.rise {
@@ -113,19 +116,20 @@ func list(folder string) []string {
 	return names
 }
 
-// dataFile recognises data in one file.
-func (h *host) dataFile(f *file, pid int) *site {
-	if !mayBeData(filepath.Base(f.path)) && len(h.lockedFile(f.FileID)) == 0 {
+// dataFile recognises data in one file that somebody writes to.
+func (h *host) dataFile(f *file) *site {
+	base := filepath.Base(f.path)
+	if base == "lock" || !mayBeData(base) && len(h.lockedFile(f.FileID)) == 0 {
 		return nil
 	}
-	if filepath.Base(f.path) == "lock" {
+	if len(h.writers(f)) == 0 {
 		return nil
 	}
-	e, ok := h.recognise(seenBy(pid, f.path), f.path)
+	e, ok := h.recognise(seenBy(f.seer, f.path), f.path)
 	if !ok {
 		return nil
 	}
-	return &site{engine: e, path: f.path, place: place{f.Dev, filepath.Join(f.place.folder, filepath.Base(f.path))}, file: f, pid: pid, files: []*file{f}}
+	return &site{engine: e, path: f.path, place: place{f.Dev, filepath.Join(f.place.folder, base)}, file: f, pid: f.seer, files: []*file{f}}
 }
 
 // leased says whether somebody asked to be told when the file is opened: to open
