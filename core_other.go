@@ -25,10 +25,13 @@ func (c *core) abandon() error         { return errors.ErrUnsupported }
 func (c *core) release() error         { return errors.ErrUnsupported }
 func (c *core) setReady(string) error  { return errors.ErrUnsupported }
 func (c *core) setChild(*Child) error  { return errors.ErrUnsupported }
-func (c *core) share() []uintptr       { return nil }
-func (c *core) become([]string) error  { return errors.ErrUnsupported }
-func (c *core) orphan() *Owner         { return nil }
-func (c *core) event(Event) error      { return errors.ErrUnsupported }
+func (c *core) setCluster(Cluster) error {
+	return errors.ErrUnsupported
+}
+func (c *core) share() []uintptr      { return nil }
+func (c *core) become([]string) error { return errors.ErrUnsupported }
+func (c *core) orphan() *Owner        { return nil }
+func (c *core) event(Event) error     { return errors.ErrUnsupported }
 
 func (c *core) stateRoot() (*os.Root, error) { return nil, errors.ErrUnsupported }
 

@@ -99,6 +99,7 @@ func TestTestLines(t *testing.T) {
 	expect(t, "tests", code+test+"\n")
 	expect(t, "tests", code+test+"-- a/testdata/a.txtar --\n\n")
 	expect(t, "tests", code+test+"-- a/testdata/src/a.go --\npackage a // want more\n")
+	expect(t, "tests", code+test+"-- a/testdata/src/github.com/b/b.go --\npackage b\n\n\n", "tests: 2 lines of tests for 3 lines of code")
 	expect(t, "tests", code+test+"-- a/testdata/a.txt --\n\n\n\n", "tests: 2 lines of tests for 3 lines of code")
 	expect(t, "tests", code+test+"-- cluster/clustertest/a.go --\npackage clustertest\n")
 	expect(t, "tests", code+test+"-- bench/go.mod --\nmodule b\n-- bench/a_test.go --\npackage b\n\n\n\n", "tests: 2 lines of tests for 3 lines of code")
