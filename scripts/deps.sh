@@ -18,6 +18,7 @@ prometheus                       prometheus
 /usr/lib/postgresql/*/bin/initdb postgresql
 java                             default-jre-headless
 /usr/share/java/zookeeper.jar    zookeeper
+systemd-analyze                  systemd
 python3                          python3
 setcap                           libcap2-bin
 chattr                           e2fsprogs

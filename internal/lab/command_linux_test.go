@@ -204,3 +204,13 @@ func TestNobodyReads(t *testing.T) {
 		t.Errorf("code %d", got.code)
 	}
 }
+
+// A shell offers the names.
+func TestCompletion(t *testing.T) {
+	t.Parallel()
+	code := 0
+	words, _ := lab.Command(&code).ValidArgsFunction(nil, nil, "")
+	if len(words) != len(lab.All()) || !slices.Contains(words, "unlink\ta lock file is removed when the lock is released") {
+		t.Errorf("%q", words)
+	}
+}
