@@ -28,6 +28,11 @@ type Options struct {
 	// known: a file system whose locks may not reach everybody, a history that
 	// cannot be written. It must not block. By default warnings are dropped.
 	OnWarning func(error)
+	// OnEvent is called with each event that this process adds to the history, in
+	// that order, also where the file cannot be written, and with the path of the
+	// data directory: for a log of the program's own. It must not block, and not
+	// call the lock. By default nobody is told.
+	OnEvent func(dir string, e Event)
 	// Timeout bounds how long the file system may take to answer; by default
 	// DefaultTimeout, with NoTimeout it is not bounded. It does not bound Wait.
 	Timeout time.Duration
@@ -56,6 +61,9 @@ func (o *Options) settled() Options {
 	}
 	if s.OnWait == nil {
 		s.OnWait = func(*HeldError) {}
+	}
+	if s.OnEvent == nil {
+		s.OnEvent = func(string, Event) {}
 	}
 	if s.OnWarning == nil {
 		s.OnWarning = func(error) {}

@@ -45,6 +45,7 @@ func leaves() []layer {
 		{"internal/procid", list("internal/procfs"), sys, none, leaf},
 		{"internal/record", none, sys, none, leaf},
 		{"internal/journal", none, sys, none, leaf},
+		{"internal/journald", list("internal/journal"), sys, none, leaf},
 		{"internal/datadir", list("internal/procfs"), sys, none, leaf},
 		{"internal/sdnotify", none, sys, none, leaf},
 		{"internal/service", none, none, none, leaf},
@@ -95,7 +96,7 @@ func inner() []layer {
 			nil, list(xsys), "what removes files is apart from what judges: it is told which process is dead",
 		},
 		{
-			"internal/diagnose", list(".", "internal/procfs", "internal/procid", "internal/journal", "internal/record", "internal/datadir", "internal/evidence"),
+			"internal/diagnose", list(".", "internal/procfs", "internal/procid", "internal/journal", "internal/journald", "internal/record", "internal/datadir", "internal/evidence"),
 			nil, list(testscript, xsys), "the read side cannot start, stop or change anything",
 		},
 		{
@@ -130,7 +131,7 @@ func inner() []layer {
 func outer() []layer {
 	lean := list(
 		".", "health", "dataroot", "reload", "cluster", "internal/oslock", "internal/procfs", "internal/procid", "internal/record",
-		"internal/journal", "internal/datadir", "internal/policy", "internal/supervise", "internal/evidence", "internal/clean",
+		"internal/journal", "internal/journald", "internal/datadir", "internal/policy", "internal/supervise", "internal/evidence", "internal/clean",
 		"internal/diagnose", "internal/diagnose/doctor", "docs/findings", "internal/service", "internal/service/unitcheck", "internal/sdnotify",
 		"internal/agent/wire",
 	)
@@ -138,7 +139,7 @@ func outer() []layer {
 	const user = "an example shows what a user of the library can import"
 	return []layer{
 		{"internal/cli", lean, list(cobra, pflag, xsys, "golang.org/x/term", testscript+"/diff"), list(testscript), "the lean binary stays free of engines, page, drill and analyzers"},
-		{"internal/mangen", list("internal/cli"), list(cobra), nil, "pages and completion come from the texts of the commands"},
+		{"internal/mangen", list("internal/cli", "internal/journald"), list(cobra), nil, "pages and completion come from the texts of the commands"},
 		{"cmd/solehold", list("internal/cli"), nil, list(testscript), "only the outermost layer imports internal/cli"},
 		{"cmd/solehold-cluster", list(".", "internal/cli", "internal/diagnose", "internal/agent", "cluster/..."), list(cobra, xsys), list(testscript), wiring},
 		{"cmd/solehold-serve", list("internal/cli", "internal/web", "internal/diagnose"), list(cobra, xsys), list(testscript), wiring},

@@ -66,6 +66,8 @@ type Options struct {
 	// Timeout is how long the file system may take to answer; by default
 	// solehold.DefaultTimeout.
 	Timeout time.Duration
+	// OnEvent is that of solehold.Options.
+	OnEvent func(dir string, e solehold.Event)
 }
 
 // Result is what was found and done.
@@ -111,7 +113,7 @@ func (o Options) settled() Options {
 }
 
 func (o Options) lock() *solehold.Options {
-	return &solehold.Options{Name: "solehold clean", StateDir: o.StateDir, Timeout: o.Timeout}
+	return &solehold.Options{Name: "solehold clean", StateDir: o.StateDir, Timeout: o.Timeout, OnEvent: o.OnEvent}
 }
 
 // Look says what would be removed. It takes nothing: whether the directory has an

@@ -59,7 +59,7 @@ type cleanAnswer struct {
 
 func (a *app) clean(ctx context.Context, f *cleanFlags, dir string) error {
 	o := clean.Options{
-		StateDir: f.state, Pidfiles: f.pidfiles, Incidents: f.incidents, Timeout: time.Duration(f.timeout),
+		StateDir: f.state, Pidfiles: f.pidfiles, Incidents: f.incidents, Timeout: time.Duration(f.timeout), OnEvent: tellJournal,
 		Judge: func(ctx context.Context, path string) (bool, string) {
 			return doctor.DeadPidfile(ctx, path, doctor.Options{Timeout: time.Duration(f.timeout)})
 		},

@@ -28,7 +28,11 @@ func (a *app) historyCommand() *cobra.Command {
 		Short: "Tell what happened to a data directory",
 		Long: `Tell what happened to a data directory: who held it, who was turned away, how
 each holder ended. The history outlives processes and reboots. Starters that are
-turned away again and again are counted, not all listed.`,
+turned away again and again are counted, not all listed.
+
+Where there is a journal of systemd, run, watch, release and clean tell it the
+same events (journalctl SOLEHOLD_DIR=PATH). Both are read, each event is shown once,
+and where they disagree that is said.`,
 		Example: `  solehold history /srv/kb/data
   solehold history --kind refused --since 24h /srv/kb/data
   solehold history --json /srv/kb/data | jq -r .kind | sort | uniq -c`,
@@ -64,6 +68,9 @@ func (a *app) history(cmd *cobra.Command, f *historyFlags, dir string) error {
 	}
 	if h.Skipped > 0 {
 		a.say("%d lines of the history could not be read (torn by a crash or a full disk, or not ours)", h.Skipped)
+	}
+	for _, note := range h.Notes {
+		a.say("%s", note)
 	}
 	return nil
 }

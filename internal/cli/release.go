@@ -75,7 +75,7 @@ type releaseAnswer struct {
 func (a *app) release(ctx context.Context, f *releaseFlags, dir string) error {
 	ctx, stop := untilSignal(ctx)
 	defer stop()
-	r := &releasing{a: a, f: f, dir: dir, o: solehold.Options{StateDir: f.state}}
+	r := &releasing{a: a, f: f, dir: dir, o: solehold.Options{StateDir: f.state, OnEvent: tellJournal}}
 	var err error
 	if r.status, err = solehold.Inspect(ctx, dir, &r.o); err != nil {
 		return err

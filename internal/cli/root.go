@@ -128,7 +128,7 @@ func (a *app) rootNew() *cobra.Command {
 			warn := func(err error) { a.say("warning: %v", err) }
 			o := &dataroot.Options{
 				Instance: f.instance, Fresh: f.per == "uuid", Ephemeral: f.ephemeral, Adopt: f.adopt, Pins: f.pins,
-				Lock: solehold.Options{Strict: f.strict, Timeout: time.Duration(f.timeout), OnWarning: warn},
+				Lock: solehold.Options{Strict: f.strict, Timeout: time.Duration(f.timeout), OnWarning: warn, OnEvent: tellJournal},
 			}
 			root, err := diagnose.Ask(ctx, f.question(base), func() (*dataroot.Root, error) { return dataroot.Open(ctx, base, args[1], o) })
 			if err != nil {
@@ -209,7 +209,7 @@ in meanwhile. Without --yes it only says what it would remove.`,
 		Example: "  solehold root gc /srv/scratch --yes",
 		Args:    oneBase,
 		RunE: f.below(func(ctx context.Context, base string, _ []string) error {
-			o := &solehold.Options{Timeout: time.Duration(f.timeout)}
+			o := &solehold.Options{Timeout: time.Duration(f.timeout), OnEvent: tellJournal}
 			// To remove much takes its time; whether the base answers is seen before.
 			all, err := diagnose.Ask(ctx, f.question(base), func() ([]dataroot.Listed, error) { return dataroot.GC(ctx, base, true, o) })
 			if err == nil && f.yes {

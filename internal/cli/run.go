@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/solehold/solehold"
+	"github.com/solehold/solehold/internal/journald"
 	"github.com/solehold/solehold/internal/supervise"
 	"github.com/spf13/cobra"
 )
@@ -111,7 +112,7 @@ func (a *app) config(f *runFlags, args []string) supervise.Config {
 			}
 			a.say("waiting %s: %v", limit, held)
 		},
-		OnWarning: func(err error) { a.say("warning: %v", err) },
+		OnWarning: func(err error) { a.say("warning: %v", err) }, OnEvent: tellJournal,
 	}
 	if o.Name == "" {
 		o.Name = baseName(args[1])
@@ -163,3 +164,7 @@ func afterRefusal(held *solehold.HeldError) string {
 	}
 	return ". Nothing to do."
 }
+
+// tellJournal sends an event to systemd's journal. Where that is not there or does
+// not take it, the history file has it, and solehold history says so.
+func tellJournal(dir string, e solehold.Event) { journald.Send(journald.Socket, dir, e) }

@@ -5,11 +5,13 @@ package diagnose
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
 	"github.com/solehold/solehold"
 	"github.com/solehold/solehold/internal/journal"
+	"github.com/solehold/solehold/internal/journald"
 )
 
 // Report is everything that `status` shows of one directory.
@@ -90,13 +92,26 @@ func WithHistory(s solehold.Status, dir string, o *solehold.Options) Report {
 	return r
 }
 
-// History reads the events of a directory, oldest first. A directory without
-// any has an empty one. It returns after o.Timeout at the latest, then with an
-// error that is solehold.ErrUnanswered.
-func History(ctx context.Context, dir string, o *solehold.Options) (journal.History, error) {
-	return Ask(ctx, Question{dir, "read the history", limit(o)}, func() (journal.History, error) {
+// History reads the events of a directory, oldest first, from its file and from
+// systemd's journal where there is one. A directory without any has an empty one.
+// It returns after o.Timeout at the latest, then with an error that is
+// solehold.ErrUnanswered. A journal that does not answer in half of that is a
+// note.
+func History(ctx context.Context, dir string, o *solehold.Options) (Story, error) {
+	return Ask(ctx, Question{dir, "read the history", limit(o)}, func() (Story, error) {
 		h, _, err := readHistory(dir, o)
-		return h, err
+		if err != nil {
+			return Story{History: h}, err
+		}
+		ctx, cancel := context.WithTimeout(ctx, limit(o)/2)
+		defer cancel()
+		path, trusted := identity(dir)
+		told, err := journald.Read(ctx, path)
+		s := Join(h, told, trusted)
+		if err != nil && !errors.Is(err, journald.ErrNone) {
+			s.Notes = append(s.Notes, "systemd's journal could not be asked: "+err.Error())
+		}
+		return s, nil
 	})
 }
 

@@ -133,7 +133,7 @@ func (l *Log) Full() bool { return l.size > MaxSize }
 // or of one before it, it starts a new one. An error means that the event may
 // be missing; nothing else was harmed.
 func (l *Log) Append(e Event) error {
-	line, err := encode(e)
+	line, err := Encode(e)
 	if err != nil {
 		return err
 	}
@@ -148,7 +148,9 @@ func (l *Log) Append(e Event) error {
 	return err
 }
 
-func encode(e Event) ([]byte, error) {
+// Encode is an event as one line, its end included, of at most MaxLine bytes: what
+// is longer is cut.
+func Encode(e Event) ([]byte, error) {
 	e.Detail, e.Name, e.By = clip(e.Detail, 700), clip(e.Name, 300), clip(e.By, 150)
 	e.Host = clip(e.Host, 64)
 	line, err := json.Marshal(e)

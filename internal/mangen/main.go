@@ -1,5 +1,5 @@
-// Command mangen writes the manual pages and the completion scripts from the
-// same texts as the commands' help. It is a program of its own, so that the
+// Command mangen writes the manual pages, the completion scripts and the journal's
+// catalogue from the same texts as the commands' help. It is a program of its own, so that the
 // lean binary does not carry a text formatter.
 package main
 
@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/solehold/solehold/internal/cli"
+	"github.com/solehold/solehold/internal/journald"
 	"github.com/spf13/cobra/doc"
 )
 
@@ -24,6 +25,12 @@ func main() {
 }
 
 func write(dir string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(dir, "solehold.catalog"), []byte(journald.Catalog()), 0o644); err != nil {
+		return err
+	}
 	root := cli.Root()
 	root.DisableAutoGenTag = true
 	man := filepath.Join(dir, "man1")

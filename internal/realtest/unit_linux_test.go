@@ -238,8 +238,69 @@ func TestSystemdService(t *testing.T) {
 	h.Do("systemctl", "start", "kb.service")
 	h.crash(t)
 	h.hang(t)
+	h.journal(t)
 	h.reboot(t)
 	h.alone()
+}
+
+// journal compares the two histories: the journal has the same events, each once,
+// and says what they mean; the history says when one of them was changed.
+func (h *host) journal(t *testing.T) {
+	t.Helper()
+	file := filepath.Join(h.dir, ".solehold", "history.jsonl")
+	text, err := os.ReadFile(file)
+	must(t, err)
+	var want, got []string
+	for line := range strings.Lines(string(text)) {
+		want = append(want, strings.TrimSpace(line))
+	}
+	h.Until("the journal has all", func() bool {
+		got = nil
+		for line := range strings.Lines(h.Do("journalctl", "-q", "--no-pager", "-a", "-o", "json", "SOLEHOLD_DIR="+h.dir)) {
+			var e struct {
+				JSON string `json:"SOLEHOLD_JSON"`
+				ID   string `json:"MESSAGE_ID"`
+				Kind string `json:"SOLEHOLD_EVENT"`
+			}
+			must(t, json.Unmarshal([]byte(line), &e))
+			got = append(got, e.JSON)
+			if len(e.ID) != 32 || e.Kind == "" {
+				t.Errorf("%s", line)
+			}
+		}
+		return len(got) >= len(want)
+	})
+	if !slices.Equal(got, want) {
+		t.Errorf("the journal has\n%s\nthe file has\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	if told := len(h.history()); told != len(want) {
+		t.Errorf("%d events in the history, want %d", told, len(want))
+	}
+	catalog, err := exec.Command("go", "run", "../mangen", h.base).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, catalog)
+	}
+	h.Do("sh", "-c", "mkdir -p /usr/lib/systemd/catalog && cp "+h.base+"/solehold.catalog /usr/lib/systemd/catalog/ && journalctl --update-catalog")
+	if out := h.Do("journalctl", "-q", "--no-pager", "-x", "SOLEHOLD_DIR="+h.dir, "SOLEHOLD_EVENT=vanished"); !strings.Contains(out, "The data directory "+h.dir+": vanished") || !strings.Contains(out, "without any clean-up") {
+		t.Errorf("the catalogue does not explain it: %s", out)
+	}
+
+	// The file loses an event: the history still has it, and says so.
+	must(t, os.WriteFile(file, []byte(strings.Join(append(want[:1:1], want[2:]...), "\n")+"\n"), 0o600))
+	out := h.Do(tool, "history", h.dir)
+	if strings.Count(out, "\n") < len(want)+1 || !strings.Contains(out, "1 events are in systemd's journal only") {
+		t.Errorf("%s", out)
+	}
+	must(t, os.WriteFile(file, text, 0o600))
+	// Others cannot put events into it.
+	h.Do("sh", "-c", `printf 'MESSAGE=x\nSOLEHOLD_DIR=%s\nSOLEHOLD_JSON=%s\n' "$1" "$2" >/tmp/forged && chmod 644 /tmp/forged && setpriv --reuid=65534 --clear-groups logger --journald=/tmp/forged`,
+		"sh", h.dir, strings.Replace(want[0], `"seq":`, `"seq":9`, 1))
+	h.Until("the forged one is left out", func() bool {
+		return strings.Contains(h.Do(tool, "history", h.dir), "1 events of systemd's journal are left out")
+	})
+	if told := len(h.history()); told != len(want) {
+		t.Errorf("%d events with a forged one, want %d", told, len(want))
+	}
 }
 
 // crash kills the main process.
