@@ -174,8 +174,8 @@ func TestWithoutRights(t *testing.T) {
 		switch {
 		case r.Name == "kill-mode":
 			wantIn(t, r.Missing, "needs root; get it: ")
-		case r.Outcome == lab.NotRun:
-			testneed.Feature(t, false, "what "+r.Name+" needs", r.Missing)
+		case r.Outcome == lab.NotRun && strings.Contains(r.Missing, "; get it: "):
+			t.Logf("%s %s", r.Name, r.Missing) // for example a device that is root's alone
 		case r.Outcome != lab.AsDescribed:
 			t.Errorf("%s: %s %s", r.Name, r.Outcome, r.Error)
 		}
