@@ -21,6 +21,7 @@ ldb                              rocksdb-tools
 java                             default-jre-headless
 /usr/share/java/lucene-core-4*   liblucene4.10-java
 /usr/share/java/zookeeper.jar    zookeeper
+systemd-analyze                  systemd
 python3                          python3
 setcap                           libcap2-bin
 chattr                           e2fsprogs

@@ -1,7 +1,6 @@
 package lab
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -50,6 +49,9 @@ Exit codes:
   solehold lab unlink garbage
   solehold lab --json | jq 'select(.outcome != "as described")'`,
 		SilenceErrors: true, SilenceUsage: true,
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			return completions(All()), cobra.ShellCompDirectiveNoFileComp
+		},
 		RunE: c.run,
 	}
 	cmd.PersistentFlags().BoolVar(&c.json, "json", false, "print one JSON object a line for each experiment")
@@ -61,17 +63,25 @@ Exit codes:
 	return cmd
 }
 
-func (c *command) run(cmd *cobra.Command, names []string) error {
-	all := All()
-	if len(all) == 0 {
-		return errors.New("the experiments are about Linux, and this is another system")
+// completions are the words that a shell offers.
+func completions(all []Experiment) (words []cobra.Completion) {
+	for _, e := range all {
+		words = append(words, cobra.CompletionWithDesc(e.Name, e.Title))
 	}
-	wanted, err := find(all, names)
+	return words
+}
+
+func (c *command) run(cmd *cobra.Command, names []string) error {
+	wanted, err := find(All(), names)
 	if err != nil {
 		return err
 	}
 	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	if len(wanted) == 0 {
+		fmt.Fprintln(cmd.ErrOrStderr(), "lab: the experiments are about Linux, and this is another system")
+		*c.code = exitPartly
+	}
 	count := tally{}
 	for i, e := range wanted {
 		end := progress(cmd.ErrOrStderr(), isTerminal(cmd), fmt.Sprintf("%d of %d  %s", i+1, len(wanted), e.Name))
@@ -88,10 +98,10 @@ func (c *command) run(cmd *cobra.Command, names []string) error {
 			return nil // nobody reads any more
 		}
 	}
-	if !c.json {
+	if !c.json && len(wanted) > 0 {
 		fmt.Fprintln(cmd.OutOrStdout(), count)
 	}
-	*c.code = count.code()
+	*c.code = max(*c.code, count.code())
 	return nil
 }
 

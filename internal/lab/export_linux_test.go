@@ -49,3 +49,11 @@ func Wrap(text, indent string, width int) string { return wrap(text, indent, wid
 
 // Progress is progress.
 func Progress(w io.Writer, terminal bool, what string) func() { return progress(w, terminal, what) }
+
+// WithEngine is an experiment that does do with the socket of an engine of its own.
+func WithEngine(do func(sock string)) Experiment {
+	return Experiment{Name: "engine", run: func(b *bench) {
+		sock := b.engineServer()
+		b.do(func() error { do(sock); return nil })
+	}}
+}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/solehold/solehold/internal/lab"
+	"golang.org/x/sys/unix"
 )
 
 func TestJudge(t *testing.T) {
@@ -174,5 +175,41 @@ func TestProgress(t *testing.T) {
 	lab.Progress(&quick, true, "x")()
 	if quick.Len() != 0 {
 		t.Errorf("what was quick said %q", quick.String())
+	}
+}
+
+// What experiments mount is seen in their own namespaces alone, also while they run.
+func TestNoMountIsSeenOutside(t *testing.T) {
+	t.Parallel()
+	table, err := os.Open("/proc/self/mountinfo")
+	must(t, err)
+	defer table.Close()
+	changed := []unix.PollFd{{Fd: int32(table.Fd()), Events: unix.POLLPRI}} // the kernel tells of every mount here
+	for _, name := range []string{"deleted", "two-mounts", "nonblocking"} {
+		ended := make(chan lab.Result, 1)
+		go func() {
+			for _, e := range lab.All() {
+				if e.Name == name {
+					ended <- e.Run(context.Background())
+				}
+			}
+		}()
+		for running := true; running; {
+			select {
+			case r := <-ended:
+				running = false
+				t.Logf("%s: %s", name, r.Outcome)
+			default:
+				_, err := unix.Poll(changed, 100)
+				if err != nil && !errors.Is(err, unix.EINTR) {
+					t.Fatal(err)
+				}
+			}
+			mounts, err := os.ReadFile(table.Name())
+			must(t, err)
+			if strings.Contains(string(mounts), "solehold-lab-") {
+				t.Fatalf("%s has mounted here:\n%s", name, mounts)
+			}
+		}
 	}
 }

@@ -47,7 +47,7 @@ func nonBlocking() Experiment {
 }
 
 func needFuse() need {
-	return need{"/dev/fuse", "modprobe fuse; in a container, give it the device", func() bool {
+	return need{"/dev/fuse open for this user", "run it as root, or modprobe fuse; in a container, give it the device", func() bool {
 		f, err := os.OpenFile("/dev/fuse", os.O_RDWR, 0)
 		if err == nil {
 			f.Close()
