@@ -7,6 +7,9 @@ import "github.com/solehold/solehold/internal/oslock"
 // mark needs nothing of its own on Linux: it is on the directory's descriptor.
 type mark struct{}
 
+// anchorAlone is false: lock and mark are inherited together.
+const anchorAlone = false
+
 // try takes the lock, places the mark, then looks whether somebody else has a
 // mark, and last whether the lock's path still leads to this file. In this order
 // two owners, and a token that was given before, are impossible even while the

@@ -16,6 +16,10 @@ import (
 // mark keeps others out beside the lock.
 type mark = oslock.Anchor
 
+// anchorAlone says that a child can inherit the anchor and not the lock, whose file
+// cannot be taken away either.
+const anchorAlone = runtime.GOOS == "windows"
+
 // try takes the lock, places the anchor, and last looks whether the paths still
 // lead to both. The anchor is the last word: it excludes by itself, and keeps the
 // directory while the lock file is removed. Whoever removes all of .solehold takes
@@ -89,7 +93,7 @@ func (c *claim) unlock() {
 // shared returns what a child inherits to keep the directory. On Windows that is
 // the anchor alone: a lock belongs to one process there.
 func (c *claim) shared() []uintptr {
-	if runtime.GOOS == "windows" {
+	if anchorAlone {
 		return []uintptr{c.mark.FD()}
 	}
 	return []uintptr{c.mark.FD(), c.lock.FD()}
