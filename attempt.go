@@ -283,8 +283,8 @@ func (c *claim) pairedState(path string, err error) (*datadir.State, error) {
 
 // held is the error of a directory that somebody else has.
 func (c *claim) held() *HeldError {
-	s := c.sighting()
-	return &HeldError{Path: c.dir.Path(), find: s.owner}
+	s, path := c.sighting(), c.dir.Path()
+	return &HeldError{Path: path, find: func() Owner { return s.named(path) }}
 }
 
 // orHeld turns a failure into a *HeldError when the mark shows an owner: a

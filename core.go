@@ -1,6 +1,7 @@
 package solehold
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -89,6 +90,11 @@ func (k *core) begin() error {
 	}
 	if headErr != nil || head.Damaged {
 		head.Token = max(head.Token, k.lastToken())
+	}
+	if headErr == nil && bytes.Contains(data, []byte(`"cluster":{`)) {
+		if last, err := record.Decode(data); err == nil && last.Cluster != nil {
+			head.Token = max(head.Token, last.Cluster.Token) // programs were given that one
+		}
 	}
 	if head.Token == math.MaxUint64 {
 		return &OpError{Path: k.c.lock.Path(), Reason: Refused, Err: errors.New("it carries the highest token there can be, which solehold did not write")}
@@ -300,6 +306,12 @@ func (k *core) setChild(child *Child) error {
 	})
 }
 
+func (k *core) setCluster(c Cluster) error {
+	return k.timely("write the cluster's lock into the record", func() error {
+		return k.update(func(r *record.Record) { r.Cluster = new(record.Cluster(c)) })
+	})
+}
+
 func (k *core) share() []uintptr {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -308,6 +320,9 @@ func (k *core) share() []uintptr {
 }
 
 func (k *core) become(command []string) error {
+	if !canExec {
+		return opError("become another program on this system", k.given, errors.ErrUnsupported)
+	}
 	holder := self().holder
 	holder.Command, holder.Exe = command, command[0]
 	k.watch.stop()

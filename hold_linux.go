@@ -10,11 +10,14 @@ type mark struct{}
 // anchorAlone is false: lock and mark are inherited together.
 const anchorAlone = false
 
+// seesHolders says that /proc shows who has a lock.
+const seesHolders = true
+
 // try takes the lock, places the mark, then looks whether somebody else has a
 // mark, and last whether the lock's path still leads to this file. In this order
 // two owners, and a token that was given before, are impossible even while the
 // lock file is removed between any two steps: docs/protocol.md has the argument,
-// and TestProtocolIsSafe searches every order.
+// and internal/model searches every order.
 // On any error neither lock nor mark is left.
 func (c *claim) try(_ Options) error {
 	if err := oslock.TryLock(c.lock.FD(), oslock.Owner); err != nil {

@@ -20,6 +20,9 @@ type mark = oslock.Anchor
 // cannot be taken away either.
 const anchorAlone = runtime.GOOS == "windows"
 
+// seesHolders is false: a holder is known by its record alone.
+const seesHolders = false
+
 // try takes the lock, places the anchor, and last looks whether the paths still
 // lead to both. The anchor is the last word: it excludes by itself, and keeps the
 // directory while the lock file is removed. Whoever removes all of .solehold takes

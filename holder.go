@@ -78,12 +78,12 @@ func (o Owner) String() string {
 		b += " (" + c + ")"
 	}
 	if o.UID != nil {
-		b += fmt.Sprintf(", uid %d,", *o.UID)
+		b += fmt.Sprintf(", uid %d", *o.UID)
 	} else if o.User != "" {
-		b += ", user " + o.User + ","
+		b += ", user " + o.User
 	}
 	if !o.Since.IsZero() {
-		b += " since " + o.Since.UTC().Format("15:04:05Z") + ", " + Age(time.Since(o.Since)) + " ago"
+		b += ", since " + o.Since.UTC().Format("15:04:05Z") + ", " + Age(time.Since(o.Since)) + " ago"
 	}
 	if o.StartedBy != "" {
 		b += ", started by " + o.StartedBy

@@ -73,7 +73,7 @@ func TestOwnerString(t *testing.T) {
 		StartedBy: "kb.service", Wrapper: 6, WrapperGone: true,
 	}
 	got := o.String()
-	for _, part := range []string{"pid 7 (kb serve) since ", "1m30s ago", "started by kb.service", "its wrapper, pid 6, is gone"} {
+	for _, part := range []string{"pid 7 (kb serve), since ", "1m30s ago", "started by kb.service", "its wrapper, pid 6, is gone"} {
 		if !strings.Contains(got, part) {
 			t.Errorf("%q does not say %q", got, part)
 		}

@@ -150,6 +150,11 @@ func judgeRecord(c *claim, rec *record.Record) RecordStatus {
 	if rec.Child != nil {
 		r.Child = rec.Child.PID
 	}
+	if rec.Cluster != nil {
+		c := Cluster(*rec.Cluster)
+		c.Engine, c.Key = Printable(c.Engine), Printable(c.Key)
+		r.Cluster = &c
+	}
 	if rec.State == record.Released {
 		r.Class = "released"
 		return r

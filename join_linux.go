@@ -27,7 +27,7 @@ func join(ctx context.Context, c *claim, e *entry, o Options) *Lock {
 		return nil
 	}
 	rec, err := record.Decode(readRecord(c.lock))
-	if err != nil || rec.Token != token || rec.State == record.Released || !c.ours(rec) {
+	if err != nil || givenToken(rec) != token || rec.State == record.Released || !c.ours(rec) {
 		return nil
 	}
 	if oslock.TryLock(c.lock.FD(), oslock.Seat) != nil {
@@ -43,9 +43,19 @@ func join(ctx context.Context, c *claim, e *entry, o Options) *Lock {
 		k.rec.Name = o.Name
 	}
 	l := k.newLock(ctx)
+	l.token = token
 	k.openHistory()
 	k.startWatch()
 	return l
+}
+
+// givenToken is what the holder gives to its programs: the cluster's token, where
+// it has one.
+func givenToken(rec *record.Record) uint64 {
+	if rec.Cluster != nil {
+		return rec.Cluster.Token
+	}
+	return rec.Token
 }
 
 // named reports whether the environment speaks of this directory: tokens are

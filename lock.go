@@ -115,6 +115,20 @@ type Child struct {
 // the owner; nil says that it runs none any more.
 func (l *Lock) SetChild(c *Child) error { return l.core.setChild(c) }
 
+// Cluster is a lock at a cluster engine that a holder has besides its directory.
+type Cluster struct {
+	// Engine is its name: "etcd".
+	Engine string `json:"engine"`
+	// Key is where the claim lies in the engine.
+	Key string `json:"key"`
+	// Token is the engine's fencing token. It is what the holder's programs are given.
+	Token uint64 `json:"token"`
+}
+
+// SetCluster writes down that the holder also has a lock at a cluster engine. The
+// next acquisition of this directory gets a token above that one too.
+func (l *Lock) SetCluster(c Cluster) error { return l.core.setCluster(c) }
+
 // Share returns the descriptors that carry the lock, for a child that is to keep
 // the directory when this process dies. After this call Release closes them
 // without unlocking, so that a child which still has them goes on holding. On

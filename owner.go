@@ -2,11 +2,13 @@ package solehold
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"os/user"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/solehold/solehold/internal/datadir"
 	"github.com/solehold/solehold/internal/procfs"
@@ -40,6 +42,31 @@ func (s sighting) owner() Owner {
 	f := finder{sighting: s, rec: rec, proc: self().proc}
 	return f.find()
 }
+
+// named is the owner once it has said who it is. Between taking the lock and
+// writing the record, the record is still its predecessor's: a new owner would be
+// told with nothing but its pid, or as what the predecessor has left.
+func (s sighting) named(path string) Owner {
+	o := s.owner()
+	for wait := 4 * time.Millisecond; wait < 50*time.Millisecond && o.unnamed(); wait *= 2 {
+		time.Sleep(wait)
+		again, err := inspect(context.Background(), path, Options{Timeout: time.Second})
+		if err != nil || again.Owner == nil {
+			break // it has gone meanwhile
+		}
+		o = *again.Owner
+	}
+	return o
+}
+
+// unnamed says that somebody is seen to hold the lock whom the record does not
+// name, or, where holders are not seen, that the record names nobody.
+func (o Owner) unnamed() bool {
+	return !o.Visible() && !seesHolders || o.Visible() && (o.Since.IsZero() || slices.Contains(o.Notes, inherited))
+}
+
+// inherited is said of a holder that the record does not name.
+const inherited = "it inherited the lock's descriptor"
 
 // finder looks for one owner.
 type finder struct {
@@ -113,7 +140,7 @@ func (f *finder) seen(pids []int) Owner {
 	if f.rec == nil {
 		o.Notes = append(o.Notes, "it wrote no record that can be read")
 	} else if rank(first) == 2 {
-		o.Notes = append(o.Notes, "it inherited the lock's descriptor")
+		o.Notes = append(o.Notes, inherited)
 	}
 	return o
 }

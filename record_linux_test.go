@@ -188,3 +188,30 @@ func damaged(random *rand.Rand, data []byte) []byte {
 	}
 	return data
 }
+
+// A starter that is refused while the owner has the lock and not yet its own
+// record there names that owner, not what the predecessor left.
+func TestOwnerThatHasJustComeIsNamed(t *testing.T) {
+	t.Parallel()
+	dir := dataDir(t)
+	read := func() []byte {
+		data, err := os.ReadFile(lockFile(dir))
+		must(t, err)
+		return data
+	}
+	first := start(t)
+	first.acquire(t, dir)
+	crashed := read()
+	first.kill()
+	must(t, hold(t, dir).Release())
+	released := read()
+	second := start(t)
+	second.acquire(t, dir)
+	for name, before := range map[string][]byte{"born": nil, "crashed": crashed, "released": released} {
+		o, err := solehold.NamedAfter(dir, before)
+		must(t, err)
+		if o.PID != second.cmd.Process.Pid || o.StartedBy == "" || o.Since.IsZero() || len(o.Notes) > 0 || o.Leftover {
+			t.Errorf("%s: %s %q", name, o, o.Notes)
+		}
+	}
+}

@@ -64,6 +64,8 @@ type RecordStatus struct {
 	Token uint64 `json:"token,omitempty"`
 	// Acquired is when the recorded holder took the directory.
 	Acquired time.Time `json:"acquired,omitzero"`
+	// Cluster is the lock that the recorded holder has at a cluster engine.
+	Cluster *Cluster `json:"cluster,omitempty"`
 
 	alive   int  // the recorded process that was judged alive
 	unknown bool // neither proven alive nor dead

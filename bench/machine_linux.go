@@ -55,6 +55,9 @@ func targets() []report.Target {
 		{Text: "doctor there <= 1.5x lslocks", Limit: 1.5, Row: "doctor/lslocks", Ratio: true},
 		{Text: "doctor there has <= 64 MiB", Limit: 64 * kib, Row: "doctor/memory"},
 		{Text: "doctor on a quiet host <= 50 ms", Limit: 50 * ms, Row: "doctor/quiet"},
+		{Text: "10 million TryLock and Unlock of a key a second: <= 100 ns", Limit: 100, Row: "keys/try"},
+		{Text: "they allocate nothing", Limit: 0, Row: "keys/allocs/keylock"},
+		{Text: "<= 1 MiB is kept of 1,000,000 keys", Limit: kib, Row: "keys/memory/keylock"},
 		{Text: "status <= 5 ms", Limit: 5 * ms, Row: "cli/status"},
 	}
 }

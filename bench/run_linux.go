@@ -34,9 +34,13 @@ func run() int {
 		return check(dir)
 	}
 	b := &bench{settings: s, dir: dir, report: report.Report{Machine: machine(dir)}}
-	if s.table == tableSupervisors {
+	switch s.table {
+	case tableSupervisors:
 		b.supervisors()
-	} else {
+	case tableVet:
+		b.part("solehold vet beside go vet, both under the go command, nothing found before", b.vet)
+		b.report.Judge(vetTargets())
+	default:
 		b.all()
 	}
 	if err := b.write(); err != nil {
@@ -91,6 +95,7 @@ func (b *bench) all() {
 		{"4 command line: from spawn until the child's main runs", b.startup},
 		{"4 command line: idle `solehold run`, and `status`", b.resident},
 		{"5 doctor: all locks of a host, from spawn to end", b.doctor},
+		{"6 locks by key within one process", b.keys},
 	} {
 		b.part(part.title, part.run)
 	}

@@ -28,6 +28,10 @@ type Options struct {
 	// OnFreeze is called when a lock of this name is in doubt, and when that has ended. Where the work can be frozen
 	// (cgroup.freeze) do so. It must not block.
 	OnFreeze func(name string, frozen bool)
+	// OnAcked is called when the engine has acknowledged the lease or a renewal that was sent at this time of the clock, with
+	// the time to live that counts from there. It must not block. Who keeps the same deadlines elsewhere, as the program
+	// does that started this one, needs no more than these two.
+	OnAcked func(sent, ttl time.Duration)
 	// FailStop is called when a lock was not released although its time is over: end this process and all that it can.
 	// It must not block. By default nothing more happens than that Killed was closed.
 	FailStop func(name string, token uint64)
@@ -41,6 +45,20 @@ type AcquireOptions struct {
 	Wait bool
 	// OnWait is called when waiting begins and each time that it goes on. It must not block.
 	OnWait func(*HeldError)
+	// Limit is how long the engine may take to answer the first claim; 0 is without limit. The lock-delay comes after it.
+	Limit time.Duration
+	// OnDelay is called when the lock is granted and the lock-delay is waited out. It must not block.
+	OnDelay func(time.Duration)
+}
+
+// limited ends ctx when the limit has passed and answered was not called.
+func (o AcquireOptions) limited(ctx context.Context) (limited context.Context, answered func()) {
+	if o.Limit <= 0 {
+		return ctx, func() {}
+	}
+	limited, cancel := context.WithCancelCause(ctx)
+	timer := time.AfterFunc(o.Limit, func() { cancel(fmt.Errorf("the engine %w within %v", ErrSilent, o.Limit)) })
+	return limited, func() { timer.Stop() }
 }
 
 // grantTries is how often a lease is asked for, each time for up to TTL/5, by who does not wait. A request that met an
@@ -72,6 +90,9 @@ func New(b Backend, o Options) (*Client, error) {
 	if o.OnFreeze == nil {
 		o.OnFreeze = func(string, bool) {}
 	}
+	if o.OnAcked == nil {
+		o.OnAcked = func(time.Duration, time.Duration) {}
+	}
 	if o.FailStop == nil {
 		o.FailStop = func(string, uint64) {}
 	}
@@ -99,17 +120,28 @@ func (c *Client) Acquire(ctx context.Context, name string, o AcquireOptions) (Le
 	if err := CheckName(name); err != nil {
 		return nil, err
 	}
+	ctx, answered := o.limited(ctx)
+	defer answered()
+	var last error
 	for grants := 1; ; grants++ {
 		s, err := c.current()
 		if err != nil {
 			return nil, err
 		}
-		l, err := s.acquire(ctx, name, o.Floor)
+		l, err := s.acquire(ctx, name, claimant{floor: o.Floor, granted: func(delay time.Duration) {
+			answered()
+			if delay > 0 && o.OnDelay != nil {
+				o.OnDelay(delay)
+			}
+		}})
 		var held *HeldError
 		switch {
 		case err == nil:
 			return l, nil
+		case errors.Is(err, ErrSilent) && last != nil:
+			return nil, fmt.Errorf("%w; %w", err, last)
 		case !o.Wait && grants < grantTries && errors.Is(err, errNoLease) && !errors.Is(err, errShort) && ctx.Err() == nil:
+			last = err
 			continue
 		case !o.Wait || ctx.Err() != nil:
 			return nil, err
@@ -119,6 +151,7 @@ func (c *Client) Acquire(ctx context.Context, name string, o AcquireOptions) (Le
 		case !errors.As(err, &held) || held.Foreign:
 			return nil, err
 		}
+		answered()
 		if o.OnWait != nil {
 			o.OnWait(held)
 		}

@@ -14,6 +14,9 @@ var ErrLeaseGone = errors.New("the engine does not have this lease any more")
 // ErrLate says that a claim came when its lease had no time left. Nothing was started; try again.
 var ErrLate = errors.New("the engine answered too late to own the lock")
 
+// ErrSilent says that the engine took longer to answer than [AcquireOptions] allow. What it may have done by then is undone.
+var ErrSilent = errors.New("did not answer")
+
 // ErrToken says that a token is not above the floor: the engine has lost data, or it is another engine.
 var ErrToken = errors.New("the engine's token is not above the last one that was seen here; " +
 	"was it restored from a backup, or is it another engine?")

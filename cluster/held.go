@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync/atomic"
+	"time"
 
 	"github.com/solehold/solehold/internal/lease"
 )
@@ -18,6 +19,7 @@ type held struct {
 	decided chan error    // nil for owned
 	killed  chan struct{} // closed when the work must be killed
 	free    chan struct{} // closed when nothing is left of the claim
+	granted func(delay time.Duration)
 
 	ctx    context.Context
 	cancel context.CancelCauseFunc

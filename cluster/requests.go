@@ -157,6 +157,7 @@ func (s *shell) ask(c lease.Command, session Session, h *held) {
 	case err == nil:
 		if h.token == 0 { // an owner may be reading it
 			h.token = g.Token
+			h.granted(s.delay(g))
 		}
 		in = lease.Input{Kind: lease.Claimed, For: c.ID, Claim: h.id, Token: g.Token, Clean: g.Clean, Delay: g.Delay}
 	case errors.As(err, &other):
@@ -166,6 +167,14 @@ func (s *shell) ask(c lease.Command, session Session, h *held) {
 		h.last = err
 	}
 	s.stepLocked(in)
+}
+
+// delay is what the machine waits out before it makes an owner.
+func (s *shell) delay(g Grant) time.Duration {
+	if g.Clean {
+		return 0
+	}
+	return max(s.client.config.Delay, g.Delay)
 }
 
 func (s *shell) release(c lease.Command, session Session, claim Claim) {

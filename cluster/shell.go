@@ -30,6 +30,7 @@ type shell struct {
 	claims  map[uint64]*held
 	numbers uint64
 	lag     time.Duration // of Now behind Wall
+	acked   time.Duration // the last sending that OnAcked was told of
 }
 
 // newShell begins a lease.
@@ -77,6 +78,10 @@ func (s *shell) stepLocked(in lease.Input) {
 		until = 0
 	}
 	s.proven.Store(int64(until))
+	if sent, ttl := s.m.Acknowledged(); sent > s.acked {
+		s.acked = sent
+		s.client.o.OnAcked(sent, ttl)
+	}
 }
 
 // carryOut does what the machine says. Nothing here blocks.
@@ -155,14 +160,21 @@ func (s *shell) end(lease.Cause) {
 	s.timer.Stop()
 }
 
+// claimant is what the caller of acquire has to say about its claim.
+type claimant struct {
+	floor   uint64
+	granted func(delay time.Duration) // called with the lock-delay that is waited out; it must not block
+}
+
 // acquire asks for a claim and waits until it is decided.
-func (s *shell) acquire(ctx context.Context, name string, floor uint64) (Lease, error) {
+func (s *shell) acquire(ctx context.Context, name string, by claimant) (Lease, error) {
 	h := newHeld(ctx, s, name)
+	h.granted = by.granted
 	s.mu.Lock()
 	s.numbers++
 	h.id = s.numbers
 	s.claims[h.id] = h
-	s.stepLocked(lease.Input{Kind: lease.Acquire, Claim: h.id, Floor: floor})
+	s.stepLocked(lease.Input{Kind: lease.Acquire, Claim: h.id, Floor: by.floor})
 	s.mu.Unlock()
 	select {
 	case err := <-h.decided:

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -229,7 +230,6 @@ func TestGCForeignOwner(t *testing.T) {
 	testneed.Root(t)
 	t.Parallel()
 	base, pins := at(t)
-	apart := func(c *exec.Cmd) { c.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID} }
 	owner := holderAs(t, apart, base, pins, "kb")
 	for range 20 {
 		did, err := dataroot.GC(t.Context(), base, false, nil)
@@ -241,6 +241,71 @@ func TestGCForeignOwner(t *testing.T) {
 	if did, err := dataroot.GC(t.Context(), base, false, nil); err != nil || removed(did) != "[kb]" {
 		t.Errorf("%+v, %v", did, err)
 	}
+}
+
+// apart puts an actor into a pid namespace of its own.
+func apart(c *exec.Cmd) { c.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID} }
+
+// GC by round: beside an owner that lives, one that nobody sees from here, and one
+// that makes, uses and gives back roots until it is killed, after every tenth round.
+// Nothing is taken from any of them, and nothing is left of the dead.
+func TestGCRounds(t *testing.T) {
+	testneed.Root(t)
+	t.Parallel()
+	base, pins := at(t)
+	open(t, base, "live", &dataroot.Options{Ephemeral: true, Pins: pins})
+	holderAs(t, apart, base, pins, "foreign")
+	before := identities(t, base)
+	random, all, taken := dice(t), rounds(10_000), 0
+	for i := 0; i < all; i += 10 {
+		dying, steps := actor(t, "churn", nil, base, pins, fmt.Sprintf("e%d-", i%5))
+		said := make([]byte, 0, 40)
+		for range 10 {
+			heard := make([]byte, 1+random.IntN(3))
+			_, err := io.ReadFull(steps, heard)
+			must(t, err)
+			said = append(said, heard...)
+			did, err := dataroot.GC(t.Context(), base, false, nil)
+			must(t, err)
+			for _, l := range did {
+				if l.Removed {
+					taken++
+				}
+				if _, theirs := before[l.Name]; theirs && l.Removed {
+					t.Fatalf("round %d: the root of an owner that lives was removed: %+v", i, l)
+				}
+			}
+		}
+		kill(dying)
+		rest, _ := io.ReadAll(steps)
+		if said = append(said, rest...); strings.Trim(string(said), ".") != "" {
+			t.Fatalf("round %d: %s", i, said)
+		}
+	}
+	_, err := dataroot.GC(t.Context(), base, false, nil)
+	must(t, err)
+	if after := identities(t, base); !maps.Equal(after, before) {
+		t.Errorf("before %v, after %v", before, after)
+	}
+	t.Logf("%d rounds, %d deaths, %d roots removed, none of an owner that lived", all, all/10, taken)
+}
+
+// identities gives the UUID of each directory below base that is a root, "" for
+// what is none.
+func identities(t *testing.T, base string) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	entries, err := os.ReadDir(base)
+	must(t, err)
+	for _, e := range entries {
+		all[e.Name()] = ""
+	}
+	roots, err := dataroot.List(base)
+	must(t, err)
+	for _, r := range roots {
+		all[filepath.Base(r.Path)] = r.UUID
+	}
+	return all
 }
 
 func must(t *testing.T, errs ...error) {

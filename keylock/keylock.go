@@ -12,6 +12,7 @@ package keylock
 import (
 	"context"
 	"hash/maphash"
+	"slices"
 	"sync"
 )
 
@@ -28,22 +29,21 @@ type Table[K comparable] struct {
 	parts [shards]part[K]
 }
 
-// part is the keys of one shard.
+// part is the keys of one shard. What is held and who waits are apart: so a lock
+// that nobody disputes is one look into a map, and its end another one.
 type part[K comparable] struct {
-	mu   sync.Mutex
-	held map[K]*queue // nil where nobody waits
-	peak int
-	_    [64]byte // neighbours do not share a cache line
+	mu      sync.Mutex
+	held    map[K]struct{}
+	waiting map[K][]chan struct{} // first come first served; nil where nobody waits
+	peak    int
+	_       [64]byte // neighbours do not share a cache line
 }
-
-// queue is who waits for a key, first come first served.
-type queue struct{ waiting []chan struct{} }
 
 // New makes an empty table.
 func New[K comparable]() *Table[K] {
 	t := &Table[K]{seed: maphash.MakeSeed()}
 	for i := range t.parts {
-		t.parts[i].held = map[K]*queue{}
+		t.parts[i].held = map[K]struct{}{}
 	}
 	return t
 }
@@ -56,13 +56,17 @@ func (t *Table[K]) part(key K) *part[K] {
 func (t *Table[K]) TryLock(key K) bool {
 	p := t.part(key)
 	p.mu.Lock()
-	_, held := p.held[key]
-	if !held {
-		p.held[key] = nil
-		p.peak = max(p.peak, len(p.held))
-	}
+	taken := p.take(key)
 	p.mu.Unlock()
-	return !held
+	return taken
+}
+
+// take marks key as held and reports whether it was not.
+func (p *part[K]) take(key K) bool {
+	before := len(p.held)
+	p.held[key] = struct{}{}
+	p.peak = max(p.peak, len(p.held))
+	return len(p.held) > before
 }
 
 // Lock locks key, waiting for it in turn. The error is the cause of ctx, and then
@@ -73,42 +77,46 @@ func (t *Table[K]) Lock(ctx context.Context, key K) error {
 	}
 	p := t.part(key)
 	p.mu.Lock()
-	q, held := p.held[key]
-	if !held {
-		p.held[key] = nil
-		p.peak = max(p.peak, len(p.held))
+	if p.take(key) {
 		p.mu.Unlock()
 		return nil
 	}
-	if q == nil {
-		q = &queue{}
-		p.held[key] = q
-	}
 	turn := make(chan struct{})
-	q.waiting = append(q.waiting, turn)
+	if p.waiting == nil {
+		p.waiting = map[K][]chan struct{}{}
+	}
+	p.waiting[key] = append(p.waiting[key], turn)
 	p.mu.Unlock()
 	select {
 	case <-turn:
 		return nil
 	case <-ctx.Done():
 	}
-	if !p.leave(q, turn) { // it was given to us just now
+	if !p.leave(key, turn) { // it was given to us just now
 		t.Unlock(key)
 	}
 	return context.Cause(ctx)
 }
 
 // leave takes a waiter out; false says that its turn has come already.
-func (p *part[K]) leave(q *queue, turn chan struct{}) bool {
+func (p *part[K]) leave(key K, turn chan struct{}) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for i, c := range q.waiting {
-		if c == turn {
-			q.waiting = append(q.waiting[:i], q.waiting[i+1:]...)
-			return true
-		}
+	i := slices.Index(p.waiting[key], turn)
+	if i >= 0 {
+		p.wait(key, slices.Delete(p.waiting[key], i, i+1))
 	}
-	return false
+	return i >= 0
+}
+
+// wait notes who waits for key.
+func (p *part[K]) wait(key K, queue []chan struct{}) {
+	if p.waiting[key] = queue; len(queue) > 0 {
+		return
+	}
+	if delete(p.waiting, key); len(p.waiting) == 0 {
+		p.waiting = nil
+	}
 }
 
 // Unlock unlocks key, or hands it to who has waited longest. It panics if key is
@@ -116,21 +124,19 @@ func (p *part[K]) leave(q *queue, turn chan struct{}) bool {
 func (t *Table[K]) Unlock(key K) {
 	p := t.part(key)
 	p.mu.Lock()
-	q, held := p.held[key]
-	switch {
-	case !held:
-		p.mu.Unlock()
-		panic("keylock: Unlock of a key that is not locked") //archtest:allow panic as sync.Mutex does: the caller is wrong, and going on would unlock for somebody else
-	case q != nil && len(q.waiting) > 0:
-		close(q.waiting[0])
-		q.waiting = q.waiting[1:]
-	default:
-		delete(p.held, key)
-		if len(p.held) == 0 && p.peak > shrink {
-			p.held, p.peak = map[K]*queue{}, 0
-		}
+	defer p.mu.Unlock()
+	if queue := p.waiting[key]; len(queue) > 0 {
+		close(queue[0])
+		p.wait(key, queue[1:])
+		return
 	}
-	p.mu.Unlock()
+	before := len(p.held)
+	if delete(p.held, key); len(p.held) == before {
+		panic("keylock: Unlock of a key that is not locked") //archtest:allow panic as sync.Mutex does: the caller is wrong, and going on would unlock for somebody else
+	}
+	if len(p.held) == 0 && p.peak > shrink {
+		p.held, p.peak = map[K]struct{}{}, 0
+	}
 }
 
 // Len is the number of locked keys.

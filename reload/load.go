@@ -18,18 +18,12 @@ func (o Options) load(path string) (v Version, err error) {
 	if v.Path, err = filepath.EvalSymlinks(path); err != nil {
 		return v, err
 	}
-	f, err := openToRead(v.Path)
+	f, before, err := openPlain(v.Path)
 	if err != nil {
 		return v, err
 	}
 	defer f.Close()
-	before, err := f.Stat()
-	switch {
-	case err != nil:
-		return v, err
-	case !before.Mode().IsRegular():
-		return v, &fs.PathError{Op: "read", Path: path, Err: ErrNotPlain}
-	case before.Size() > o.MaxBytes:
+	if before.Size() > o.MaxBytes {
 		return v, &fs.PathError{Op: "read", Path: path, Err: ErrTooLong}
 	}
 	still, err := keepStill(f)
@@ -52,6 +46,23 @@ func (o Options) load(path string) (v Version, err error) {
 		return v, errBusy
 	}
 	return v, settledAs(f, before, path, len(v.Data))
+}
+
+// openPlain opens a plain file and nothing else: what a fifo gives is waited for.
+func openPlain(path string) (*os.File, fs.FileInfo, error) {
+	f, err := openToRead(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	st, err := f.Stat()
+	if err == nil && !st.Mode().IsRegular() {
+		err = &fs.PathError{Op: "read", Path: path, Err: ErrNotPlain}
+	}
+	if err != nil {
+		f.Close()
+		return nil, nil, err
+	}
+	return f, st, nil
 }
 
 // settledAs reports errBusy where the file has changed meanwhile, or its path leads
@@ -79,7 +90,7 @@ func (o Options) fits(v Version) error {
 	if o.SumFile == "" {
 		return nil
 	}
-	f, err := openToRead(o.SumFile)
+	f, _, err := openPlain(o.SumFile)
 	if err != nil {
 		return err
 	}
@@ -88,8 +99,7 @@ func (o Options) fits(v Version) error {
 	if err != nil {
 		return err
 	}
-	want, _, _ := strings.Cut(strings.TrimSpace(string(text)), " ")
-	if strings.EqualFold(want, hex.EncodeToString(v.Sum[:])) {
+	if words := strings.Fields(string(text)); len(words) > 0 && strings.EqualFold(words[0], hex.EncodeToString(v.Sum[:])) {
 		return nil
 	}
 	return fmt.Errorf("%s: %w in %s", v.Path, ErrSum, o.SumFile)

@@ -240,6 +240,27 @@ func TestOpenWriter(t *testing.T) {
 	w.until("two, first half and second half")
 }
 
+// A writer that never ends is told of, once, and what it leaves in the end is read.
+func TestWriterWithoutEnd(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "conf")
+	put(t, path, "one")
+	w := start(t, path, reload.Options{Interval: 30 * time.Millisecond})
+	w.until("one")
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_TRUNC, 0)
+	must(t, err)
+	_, err = f.WriteString("two")
+	must(t, err)
+	if err := w.refusal(); !strings.Contains(err.Error(), path+": it is being written") {
+		t.Errorf("%v", err)
+	}
+	must(t, f.Close())
+	w.until("two")
+	if len(w.refused) > 0 {
+		t.Errorf("told again: %v", <-w.refused)
+	}
+}
+
 // canceled is a context for a single attempt.
 func canceled(t *testing.T) context.Context {
 	ctx, cancel := context.WithCancel(t.Context())
@@ -376,6 +397,47 @@ func TestSumFile(t *testing.T) {
 	put(t, sums, sum("three"))
 	put(t, path, "three")
 	w.until("three")
+}
+
+// Sums in all forms in which tools write them, and what is none.
+func TestSums(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path, sums := filepath.Join(dir, "conf"), filepath.Join(dir, "sums")
+	put(t, path, "one")
+	bytes := sha256.Sum256([]byte("one"))
+	sum := hex.EncodeToString(bytes[:])
+	for text, want := range map[string]error{
+		sum: nil, sum + "\n": nil, sum + "  conf\n": nil, sum + " *conf\n": nil, sum + "\tconf": nil, sum + "\nsecond line\n": nil, strings.ToUpper(sum): nil,
+		"": reload.ErrSum, "\n": reload.ErrSum, sum[1:]: reload.ErrSum, sum + "0": reload.ErrSum, "conf " + sum: reload.ErrSum,
+	} {
+		put(t, sums, text)
+		if _, err := reload.Read(t.Context(), path, reload.Options{SumFile: sums}); !errors.Is(err, want) {
+			t.Errorf("%q: %v, want %v", text, err, want)
+		}
+	}
+}
+
+// What is no plain file in the place of the sum is refused, and nothing waits for it:
+// a fifo whose writer says nothing would be waited for without end.
+func TestSumFileIsNone(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path, sums := filepath.Join(dir, "conf"), filepath.Join(dir, "sums")
+	put(t, path, "one")
+	if _, err := reload.Read(t.Context(), path, reload.Options{SumFile: sums}); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("missing: %v", err)
+	}
+	must(t, unix.Mkfifo(sums, 0o600))
+	silent, err := os.OpenFile(sums, os.O_RDWR, 0)
+	must(t, err)
+	defer silent.Close()
+	for _, what := range []string{"a fifo", "a folder"} {
+		if _, err := reload.Read(t.Context(), path, reload.Options{SumFile: sums}); !errors.Is(err, reload.ErrNotPlain) {
+			t.Errorf("%s: %v", what, err)
+		}
+		must(t, os.Remove(sums), os.Mkdir(sums, 0o700))
+	}
 }
 
 // Kubernetes swaps a link in the middle of the path: ..data.

@@ -53,6 +53,7 @@ func clauses() []clause {
 		{"a lease that is gone is not renewed", goneNotRenewed},
 		{"a lease that is not renewed runs out, and not before its time", runsOut},
 		{"a renewed lease lives on", livesOn},
+		{"a client that closes without a release gives nothing away", closedNotRevoked},
 		{"the delete of a claim is seen", deleteSeen},
 		{"a waiter wakes when the lock becomes free", waiterWakes},
 		{"the context is honoured while the engine is silent", contextHonoured},

@@ -47,6 +47,20 @@ func runsOut(s *suite) {
 	}
 }
 
+func closedNotRevoked(s *suite) {
+	b, other := s.e.New(s.T), s.session()
+	s.claim(s.sessionOf(b, 30*time.Second), "n1")
+	s.must(b.Close())
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for range 6 {
+		if _, err := other.Claim(s.ctx, s.request("n2")); !errors.Is(err, cluster.ErrHeld) {
+			s.Fatalf("a lock whose holder may still work: %v", err)
+		}
+		<-tick.C
+	}
+}
+
 func livesOn(s *suite) {
 	session := s.sessionOf(s.backend(), s.e.TTL)
 	c, _ := s.claim(session, "n1")

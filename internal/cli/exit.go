@@ -37,11 +37,11 @@ const fewFiles = "too few files may be open (ulimit -n)"
 
 func runCodes() []exitCode {
 	return []exitCode{
-		{0, "the directory already has its owner (--held-exit changes this code)"},
+		{0, "the directory, or the lock of the cluster, already has its owner (--held-exit changes this code)"},
 		{exitUsage, "the command line is wrong, or there is no such command"},
 		{exitGaveUp, "gave up: the command failed too often"},
 		{exitCreate, "something cannot be opened or made: missing, full, read-only"},
-		{exitLockIO, "the file system refused the lock, or did not answer"},
+		{exitLockIO, "the file system refused the lock, or it or the cluster did not answer"},
 		{exitHeld, "held by what the command of an earlier run left behind; nobody may be serving"},
 		{exitLost, "the lock was lost and the command stopped"},
 		{exitPermission, "not permitted"},
@@ -153,6 +153,30 @@ func cleanCodes() []exitCode {
 	}
 }
 
+func unitCodes() []exitCode {
+	return []exitCode{
+		{0, "this is the definition, or it is written or removed, or nothing is to be done"},
+		{exitUsage, "the command line is wrong, or cannot be told to such a manager"},
+		{exitCreate, "there is no such manager here, or something cannot be opened or made"},
+		{exitPermission, "not permitted"},
+		{exitRefused, "refused: a different definition is there, or one that was not made here, or that is enabled"},
+	}
+}
+
+const (
+	checkNothing  = 0
+	checkFindings = 1
+)
+
+func unitCheckCodes() []exitCode {
+	return []exitCode{
+		{checkNothing, "nothing was found"},
+		{checkFindings, "findings, the worst first"},
+		{exitUsage, "the command line is wrong, or this is no unit file"},
+		{exitNoInput, "there is no such file, or it cannot be read"},
+	}
+}
+
 func rootNewCodes() []exitCode {
 	return []exitCode{
 		{0, "this is the root"},
@@ -211,7 +235,13 @@ func codeOf(err error) int {
 	var interrupted *interruptedError
 	var inside *supervise.InsideError
 	var held *supervise.StillHeldError
+	if code, ok := codeOfCluster(err); ok {
+		return code
+	}
+	var unit *unitError
 	switch {
+	case errors.As(err, &unit):
+		return unit.code
 	case errors.As(err, &use), errors.As(err, &command):
 		return exitUsage
 	case isNoIncident(err):
@@ -249,7 +279,13 @@ func nextStep(err error) string {
 	var command *supervise.CommandError
 	var givenUp *supervise.GivenUpError
 	var root *refusedRoot
+	if step := clusterStep(err); step != "" {
+		return step
+	}
+	var unit *unitError
 	switch {
+	case errors.As(err, &unit):
+		return unit.next
 	case errors.As(err, &use):
 		return use.hint
 	case errors.As(err, &command):

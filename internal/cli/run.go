@@ -14,6 +14,8 @@ import (
 type runFlags struct {
 	create, strict, exec, asCode bool
 	name, state                  string
+	noCluster                    bool
+	cluster, clusterName         string
 	wait                         patience
 	grace, timeout               seconds
 	hold, orphans                choice
@@ -55,6 +57,10 @@ func (f *runFlags) registerRun(cmd *cobra.Command) {
 	fl.Var(&f.wait, "wait", "wait this long for the owner to leave; 'forever' for no limit (default: do not wait)")
 	fl.Lookup("wait").DefValue = "" // its text says it
 	fl.IntVar(&f.heldExit, "held-exit", 0, "exit code when the directory already has its owner; 75 fits supervisors")
+	fl.StringVar(&f.cluster, "cluster", "", "take the lock of a cluster too: etcd://HOST:PORT,.../PREFIX?ttl=15s")
+	fl.BoolVar(&f.noCluster, "without-cluster", false, "run without the lock of the cluster where earlier runs had it, this once")
+	fl.StringVar(&f.clusterName, "cluster-name", "", "the lock's name in the cluster, the same on every machine (default: --name)")
+	fl.Lookup("timeout").Usage = "how long the file system, or the engine of the cluster, may take to answer"
 	fl.IntVar(&f.startedFD, "started-fd", 0, "tell on this descriptor how the start went")
 	fl.MarkHidden("started-fd")
 }
@@ -74,6 +80,9 @@ func (a *app) run(cmd *cobra.Command, f *runFlags, args []string) error {
 	c := a.config(f, args)
 	if err := f.fill(&c, cmd.Flags()); err != nil {
 		return usage(cmd, "%v", err)
+	}
+	if err := a.inCluster(&c, f, cmd); err != nil {
+		return err
 	}
 	if f.exec {
 		return a.refused(located(cmd.Context(), c.Dir, &c.Options, supervise.Exec(cmd.Context(), c)), f)
@@ -117,6 +126,11 @@ func (a *app) config(f *runFlags, args []string) supervise.Config {
 // every other error on.
 func (a *app) refused(err error, f *runFlags) error {
 	var held *solehold.HeldError
+	var elsewhere *supervise.ClusterHeldError
+	if errors.As(err, &elsewhere) {
+		a.refusedByCluster(elsewhere, f)
+		return nil
+	}
 	if !errors.As(err, &held) {
 		return err
 	}

@@ -83,6 +83,15 @@ func (m *Machine) Proven() (time.Duration, bool) {
 // Expires gives the time before which the engine keeps the lease, as far as is known.
 func (m *Machine) Expires() time.Duration { return m.until(m.cfg.TTL) }
 
+// Acknowledged gives when the last acknowledged renewal, or the grant, was sent, and the time to live that counts from
+// there; 0 before the grant.
+func (m *Machine) Acknowledged() (sent, ttl time.Duration) {
+	if m.base == never {
+		return 0, 0
+	}
+	return m.base, m.cfg.TTL
+}
+
 // until gives a time after the base.
 func (m *Machine) until(d time.Duration) time.Duration {
 	if m.base == never {

@@ -69,8 +69,20 @@ type Record struct {
 	Name string `json:"name,omitempty"`
 	// Child is the process the holder runs, nil where the holder is the service itself.
 	Child *Process `json:"child,omitempty"`
+	// Cluster is the lock that the holder has at a cluster engine, nil without one.
+	Cluster *Cluster `json:"cluster,omitempty"`
 	// Holder is the process that took the lock.
 	Holder Holder `json:"holder"`
+}
+
+// Cluster is a lock over several machines. It has no secrets.
+type Cluster struct {
+	// Engine is its name: "etcd".
+	Engine string `json:"engine"`
+	// Key is where the claim lies in the engine.
+	Key string `json:"key"`
+	// Token is the engine's fencing token.
+	Token uint64 `json:"token"`
 }
 
 // FileID names a file on one host.

@@ -157,8 +157,18 @@ func (e *Encoder) Append(b []byte, r *Record) []byte {
 			b = append(append(b, `,"child":`...), text...)
 		}
 	}
+	b = appendCluster(b, r.Cluster)
 	b = append(append(append(b, `,"holder":`...), e.holder...), '}')
 	return seal(b)
+}
+
+func appendCluster(b []byte, c *Cluster) []byte {
+	if c == nil {
+		return b
+	}
+	b = quoted(append(b, `,"cluster":{"engine":`...), clip(c.Engine, 32))
+	b = quoted(append(b, `,"key":`...), clip(c.Key, 200))
+	return append(strconv.AppendUint(append(b, `,"token":`...), c.Token, 10), '}')
 }
 
 // quoted appends s as a JSON string; only unusual text pays for the full encoder.

@@ -17,10 +17,15 @@ func (r *runner) acquire(ctx context.Context) error {
 	defer cancel(nil)
 	heard := r.endOnSignal(cancel)
 	err := r.take(ctx)
+	if err == nil {
+		if err = r.takeCluster(ctx); err != nil {
+			err = errors.Join(err, r.lock.Abandon())
+		}
+	}
 	heard()
 	if err == nil && ctx.Err() != nil {
 		// It came when the lock was already there.
-		err = errors.Join(context.Cause(ctx), r.lock.Release())
+		err = errors.Join(context.Cause(ctx), r.giveBack(r.lock.Release))
 	}
 	return err
 }
@@ -69,7 +74,13 @@ func (r *runner) take(ctx context.Context) error {
 	for _, o := range stopped {
 		r.log(solehold.Event{Kind: journal.Forced, PID: o.PID, Detail: "stopped what an earlier run left: " + o.String()})
 	}
-	return r.unguarded(ctx)
+	if err := r.unguarded(ctx); err != nil {
+		return err
+	}
+	if err := r.onlyHere(); err != nil {
+		return errors.Join(err, r.lock.Abandon())
+	}
+	return nil
 }
 
 // unguarded deals with the command of an earlier run that lives on without the
@@ -88,6 +99,12 @@ func (r *runner) unguarded(ctx context.Context) error {
 	}
 	r.log(solehold.Event{Kind: journal.Forced, PID: orphan.PID, Detail: "stopped what an earlier run left: " + orphan.String()})
 	return nil
+}
+
+// giveBack gives both locks back, that of the cluster first.
+func (r *runner) giveBack(letGo func() error) error {
+	r.agent.release(r.c.Say)
+	return letGo()
 }
 
 // environment tells the command whose directory it works in.

@@ -60,7 +60,11 @@ func (r *runner) start(id uint64) {
 }
 
 func (r *runner) spawn(id uint64) error {
+	if err := r.agent.check(); err != nil {
+		return err
+	}
 	r.group = r.group.renew()
+	r.agent.watch(0, 0, r.group)
 	spec := spec{
 		path: r.path, args: r.c.Command, inherited: r.inherited, tty: r.tty, cgroup: r.group,
 		env: r.relay.environment(r.lock), output: r.output,
@@ -83,6 +87,10 @@ func (r *runner) spawn(id uint64) error {
 	r.tree.cgroup = nil
 	if child.grouped {
 		r.tree.cgroup = r.group
+	}
+	if r.agent != nil {
+		st, _ := r.tree.proc.Stat(child.pid) // it was not reaped, so it is there
+		r.agent.watch(child.pid, st.StartTicks, r.tree.cgroup)
 	}
 	if err := r.lock.SetChild(&solehold.Child{PID: child.pid, Command: r.c.Command, Cgroup: r.tree.cgroup.name()}); err != nil {
 		r.c.Say("%v", err)
@@ -259,8 +267,12 @@ func (r *runner) setDeadline() {
 func (r *runner) kill() {
 	if !r.killing {
 		r.killing, r.again = true, sweepAgain
-		r.c.Say("still running after %s, killing: %s", r.c.Grace, r.tree.names())
-		r.log(solehold.Event{Kind: journal.Forced, PID: r.child.pid, Detail: "killed after " + r.c.Grace.String() + ": " + r.tree.names()})
+		after, names := r.c.Grace.String(), r.tree.names()
+		if !r.stopping || time.Now().Before(r.killAt) {
+			after = "less than " + after // the time of a lock over several machines is over
+		}
+		r.c.Say("still running after %s, killing: %s", after, names)
+		r.log(solehold.Event{Kind: journal.Forced, PID: r.child.pid, Detail: "killed after " + after + ": " + names})
 	}
 	r.tree.kill()
 	r.deadline = time.After(r.again)

@@ -28,6 +28,7 @@ type nursery struct {
 	mu       sync.Mutex
 	children map[int]chan syscall.WaitStatus
 	count    int
+	running  []string // the marks of runs that are not over
 }
 
 // has reports whether pid is a probe's command.
@@ -86,10 +87,11 @@ func (n *nursery) run(ctx context.Context, argv, env []string, input *os.File) (
 	}
 	kept := make(chan []byte, 1)
 	go func() { kept <- head(out) }()
-	mark := n.mark()
+	mark := n.begin()
 	pid, ended, err := n.fork(argv, append([]string{mark}, env...), input, in)
 	in.Close()
 	if err != nil {
+		n.strays(mark)
 		out.Close()
 		return health.Exit{}, err
 	}

@@ -28,6 +28,9 @@ type relay struct {
 	beats     beats
 	offered   time.Duration // the watchdog that the command is to pet; 0 for that of the manager
 
+	secrets      []string // variables that are not for the command
+	clusterToken uint64   // what the command gets in place of the directory's; 0 without a cluster
+
 	watchdog *time.Ticker // at which the manager must hear from us; nil without
 	pets     bool         // the command speaks to the watchdog itself
 	probed   bool         // there are probes
@@ -41,6 +44,9 @@ func newRelay(r *runner) *relay {
 	l := &relay{
 		notices: make(chan notice), tell: r.c.Say, done: r.done, probed: r.c.Health != nil || r.c.Startup != nil,
 		activated: os.Getenv(sdnotify.ListenPIDVar) == strconv.Itoa(os.Getpid()),
+	}
+	if r.agent != nil {
+		l.clusterToken, l.secrets = r.agent.granted.Token, r.agent.c.Secrets
 	}
 	for _, c := range []*Check{r.c.Health, r.c.Startup} {
 		if c != nil && c.Beat > 0 {
@@ -203,7 +209,11 @@ const longestExtension = time.Hour
 func (l *relay) environment(lock *solehold.Lock) []string {
 	l.renew()
 	set := environment(lock)
+	if l.clusterToken != 0 {
+		set[solehold.TokenVar] = strconv.FormatUint(l.clusterToken, 10)
+	}
 	drop := []string{sdnotify.WatchdogPIDVar, solehold.NotifyVar}
+	drop = append(drop, l.secrets...)
 	if _, ours := watchdog(); !ours {
 		drop = append(drop, sdnotify.WatchdogVar) // of somebody else
 	}

@@ -48,8 +48,10 @@ func (r *runner) watchFile() {
 	n := 0
 	next := func(c change) { n++; c.number = n; r.change(c) } // from one goroutine
 	o := reload.Options{
-		Check:   func(data []byte) error { return r.checkFile(ctx, data) },
-		Refused: func(err error) { next(change{err: err}) },
+		Check:    func(data []byte) error { return r.checkFile(ctx, data) },
+		Refused:  func(err error) { next(change{err: err}) },
+		LockFile: r.c.Reload.LockFile,
+		SumFile:  r.c.Reload.SumFile,
 	}
 	soon, enough := context.WithTimeout(ctx, firstLimit)
 	defer enough()

@@ -44,7 +44,7 @@ func Run(ctx context.Context, c Config) (End, error) {
 	starter.tell(err)
 	if err != nil {
 		r.close()
-		return End{}, errors.Join(err, r.lock.Abandon()) // nothing was done in it
+		return End{}, errors.Join(err, r.giveBack(r.lock.Abandon)) // nothing was done in it
 	}
 	go r.keepSlim()
 	r.loop()
@@ -75,6 +75,7 @@ type runner struct {
 	path      string
 	inherited []int
 	lock      *solehold.Lock
+	agent     *agent // nil without a lock of a cluster
 	tree      *tree
 	tty       *terminal
 	group     *cgroup
@@ -162,6 +163,7 @@ func (r *runner) loop() {
 		if r.settle(); r.over {
 			return
 		}
+		fromAgent, due := r.fromAgent()
 		select {
 		case <-r.children:
 		case s := <-r.signals:
@@ -190,6 +192,10 @@ func (r *runner) loop() {
 		case <-asked:
 			asked = nil
 			r.requested(r.lock.ReleaseRequest())
+		case m, ok := <-fromAgent:
+			r.hear(m, ok)
+		case <-due:
+			r.deadlineOfAgent()
 		case <-r.deadline:
 			r.kill()
 		}
@@ -227,10 +233,11 @@ func (r *runner) pulse() {
 // finish gives the directory back, now that nobody works in it any more.
 func (r *runner) finish() (End, error) {
 	within(drain, func() bool { r.words.Wait(); return true })
-	for _, step := range []func() error{func() error { return r.lock.SetChild(nil) }, r.lock.Release} {
-		if err := step(); err != nil {
-			r.c.Say("%v", err)
-		}
+	if err := r.lock.SetChild(nil); err != nil {
+		r.c.Say("%v", err)
+	}
+	if err := r.giveBack(r.lock.Release); err != nil {
+		r.c.Say("%v", err)
 	}
 	r.close()
 	r.last.Lost = r.lost

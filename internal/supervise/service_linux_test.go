@@ -166,6 +166,11 @@ func (s *site) of(kind journal.Kind) (found []solehold.Event) {
 // await waits for the n-th event of a kind.
 func (s *site) await(kind journal.Kind, n int) solehold.Event {
 	s.t.Helper()
+	defer func() {
+		if s.t.Failed() {
+			s.t.Logf("history: %+v", s.events())
+		}
+	}()
 	eventually(s.t, fmt.Sprintf("%d %s", n, kind), func() bool { return len(s.of(kind)) >= n })
 	return s.of(kind)[n-1]
 }

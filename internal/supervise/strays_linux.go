@@ -13,29 +13,35 @@ import (
 // probeVar marks what one run of a probe's command has started.
 const probeVar = "SOLEHOLD_PROBE"
 
-// mark gives a mark of its own to each run.
-func (n *nursery) mark() string {
+// begin gives a run the mark of what its command starts.
+func (n *nursery) begin() (mark string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.count++
-	return fmt.Sprintf("%s=%d.%d", probeVar, os.Getpid(), n.count)
+	mark = fmt.Sprintf("%s=%d.%d", probeVar, os.Getpid(), n.count)
+	n.running = append(n.running, mark)
+	return mark
 }
 
 // strays ends what has left the group of a probe's command: it came to this
 // process as the orphans of the service do, and would be taken for one. Who has
-// cleared its environment is.
+// cleared its environment is. One that is just becoming another program shows no
+// environment and is met again after the next run.
 func (n *nursery) strays(mark string) {
+	n.mu.Lock()
+	n.running = slices.DeleteFunc(n.running, func(m string) bool { return m == mark })
+	n.mu.Unlock()
 	const rounds = 20 // each ends those that the one before has orphaned
 	for range rounds {
-		if n.blind || n.endOrphans(mark) == 0 {
+		if n.blind || n.endOrphans() == 0 {
 			return
 		}
 	}
 }
 
-// endOrphans kills the marked children of this process and waits for them, not
-// for long: who has ended is reaped by the loop.
-func (n *nursery) endOrphans(mark string) (ended int) {
+// endOrphans kills those children of this process whose run is over, and waits for
+// them, not for long: who has ended is reaped by the loop.
+func (n *nursery) endOrphans() (ended int) {
 	const patience = 100 // ms
 	children, err := n.proc.Children(0)
 	if err != nil {
@@ -43,7 +49,7 @@ func (n *nursery) endOrphans(mark string) (ended int) {
 	}
 	for _, pid := range children {
 		st, err := n.proc.Stat(pid)
-		if err != nil || st.State == 'Z' || !n.marked(pid, mark) {
+		if err != nil || st.State == 'Z' || !n.strayed(pid) {
 			continue
 		}
 		h, err := open(n.proc, pid, st.StartTicks)
@@ -61,7 +67,18 @@ func (n *nursery) endOrphans(mark string) (ended int) {
 	return ended
 }
 
-func (n *nursery) marked(pid int, mark string) bool {
+func (n *nursery) strayed(pid int) bool {
 	env, err := n.proc.Text(pid, "environ")
-	return err == nil && slices.Contains(strings.Split(env, "\x00"), mark)
+	if err != nil {
+		return false
+	}
+	ours := fmt.Sprintf("%s=%d.", probeVar, os.Getpid())
+	for mark := range strings.SplitSeq(env, "\x00") {
+		if strings.HasPrefix(mark, ours) {
+			n.mu.Lock()
+			defer n.mu.Unlock()
+			return !slices.Contains(n.running, mark)
+		}
+	}
+	return false
 }

@@ -109,6 +109,10 @@ type Config struct {
 	Output Output
 	// Reload tells the command of a file that has changed; nil for none.
 	Reload *Reload
+	// Cluster is a lock over several machines besides; nil for none.
+	Cluster *Cluster
+	// WithoutCluster goes without where earlier runs had one.
+	WithoutCluster bool
 	// Started is a descriptor that is told how the first start went, for a watch
 	// that launched this; 0 for none.
 	Started int
@@ -125,6 +129,8 @@ type Reload struct {
 	// Check is a command line that gets the new content as its input, and ends with
 	// 0 if the command may be told; empty for none.
 	Check string
+	// LockFile and SumFile are those of reload.Options.
+	LockFile, SumFile string
 }
 
 // judged reports whether health or restarts are wanted, so that failures are

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/solehold/solehold/internal/journal"
 )
 
 // A service that is well costs questions and nothing else: nothing is said,
@@ -19,6 +21,7 @@ func TestWatchIsSilent(t *testing.T) {
 	t.Parallel()
 	y := newYard(t)
 	r := y.serve()
+	y.await(journal.ChildStarted, 1) // the last that is written of a start
 	before := kept(t, y.dir)
 	loop := y.watch("--on-unhealthy=restart")
 	y.rounds(3)
@@ -30,7 +33,7 @@ func TestWatchIsSilent(t *testing.T) {
 		t.Errorf("said: %q", said)
 	}
 	after := kept(t, y.dir)
-	for _, own := range []string{"watch", "watch.json"} {
+	for _, own := range []string{"watch.role", "watch.json"} {
 		delete(after, ".solehold/"+own)
 	}
 	if !maps.Equal(before, after) {

@@ -234,6 +234,11 @@ func TestWatchInDanger(t *testing.T) {
 		"UNGUARDED": func(y *yard) int {
 			return y.start(nil, "/bin/sh", "-c", `exec 9>"$DIR/file"; echo up; exec sleep 1000`).up()
 		},
+		"SPLIT": func(y *yard) int {
+			pid := y.sh(nil, "echo up; exec sleep 1000").up()
+			y.start(nil, "/bin/sh", "-c", `exec 9>"$DIR/file"; echo up; exec sleep 1000`).up()
+			return pid
+		},
 		"DETACHED": func(y *yard) int {
 			r := y.sh(nil, "echo up; exec sleep 1000")
 			pid := r.up()

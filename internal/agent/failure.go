@@ -1,0 +1,37 @@
+package agent
+
+import (
+	"context"
+	"errors"
+
+	"github.com/solehold/solehold/cluster"
+	"github.com/solehold/solehold/internal/agent/wire"
+	"github.com/solehold/solehold/internal/lease"
+)
+
+// failure is how the run is told of an error.
+func failure(err error) wire.Message {
+	m := wire.Message{Kind: wire.Failed, Fault: wire.Away, Text: err.Error()}
+	var held *cluster.HeldError
+	switch {
+	case errors.As(err, &held) && held.Foreign:
+		m.Fault = wire.Unsafe
+	case errors.As(err, &held):
+		m.Kind, m.Fault, m.Info, m.Token = wire.Refused, "", held.Info, held.Token
+	case errors.Is(err, cluster.ErrURL), errors.Is(err, cluster.ErrName), errors.Is(err, lease.ErrConfig):
+		m.Fault = wire.Usage
+	case errors.Is(err, cluster.ErrToken):
+		m.Fault = wire.Unsafe
+	case errors.Is(err, context.Canceled):
+		m.Fault = wire.Stopped
+	}
+	return m
+}
+
+// why says what was seen of a loss; the run names the lock itself.
+func why(err error) string {
+	if lost, ok := errors.AsType[*cluster.LostError](err); ok {
+		return lost.Why
+	}
+	return err.Error()
+}

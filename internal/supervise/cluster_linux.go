@@ -1,0 +1,214 @@
+package supervise
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"time"
+
+	"github.com/solehold/solehold"
+	"github.com/solehold/solehold/internal/agent/wire"
+	"github.com/solehold/solehold/internal/datadir"
+	"github.com/solehold/solehold/internal/journal"
+)
+
+// clusterName is the file that remembers the highest token of the cluster that a
+// command had here: an engine that was restored, or another one, is refused.
+const clusterName = "cluster.json"
+
+// clusterSeen is its content. Where it is, the directory is guarded by the lock of
+// a cluster, and no run works there without.
+type clusterSeen struct {
+	Token uint64 `json:"token"`
+}
+
+// onlyHere refuses a run without the lock of the cluster where there was one with
+// it: another machine may be at work. Who insists gets the next token, which later
+// ones of the cluster must be above.
+func (r *runner) onlyHere() error {
+	if r.c.Cluster != nil {
+		return nil
+	}
+	s := &seenToken{}
+	var err error
+	if s.state, err = datadir.StateOf(r.lock.Dir(), r.c.Options.StateDir); err != nil {
+		return err
+	}
+	defer s.state.Close()
+	switch err = s.read(); {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case !r.c.WithoutCluster:
+		return &NoClusterError{Dir: r.lock.Dir(), Token: s.token}
+	case err != nil:
+		return err
+	}
+	r.log(solehold.Event{Kind: journal.Forced, Detail: fmt.Sprintf("without the lock of the cluster, whose last token here was %d", s.token)})
+	return s.raise(r.lock.Token())
+}
+
+// takeCluster takes the lock of the cluster. On an error nothing is held there, and
+// the directory is still ours.
+func (r *runner) takeCluster(ctx context.Context) error {
+	if r.c.Cluster == nil {
+		return nil
+	}
+	seen, err := openSeen(r)
+	if err != nil {
+		return err
+	}
+	defer seen.state.Close()
+	a, err := newAgent(*r.c.Cluster)
+	if err != nil {
+		return &ClusterError{wire.Away, fmt.Sprintf("%s cannot be started: %v", r.c.Cluster.Agent, err)}
+	}
+	host, _ := os.Hostname()
+	err = a.acquire(ctx, wire.Message{
+		Info:  fmt.Sprintf("%s on host %s, pid %d, %s", r.lock.Name(), host, os.Getpid(), r.lock.Dir()),
+		Grace: r.c.Grace, Wait: r.c.Options.Wait, Floor: seen.token, Dir: r.lock.Dir(), State: r.c.Options.StateDir,
+	}, r.c.patience(), r.c.Say)
+	if err == nil {
+		err = seen.raise(a.granted.Token)
+	}
+	if err == nil {
+		g := a.granted
+		err = r.lock.SetCluster(solehold.Cluster{Engine: g.Engine, Key: g.Key, Token: g.Token})
+	}
+	if err != nil {
+		a.release(r.c.Say)
+		return err
+	}
+	r.agent = a
+	r.log(solehold.Event{Kind: journal.Acquired, Detail: "lock of the cluster: " + r.clusterPlace()})
+	return nil
+}
+
+// patience is how long an answer may take; 0 is without limit.
+func (c Config) patience() time.Duration {
+	switch t := c.Options.Timeout; {
+	case t == 0:
+		return solehold.DefaultTimeout / 20 * 19 // the rest is for us
+	default:
+		return max(0, t/20*19)
+	}
+}
+
+func (r *runner) clusterPlace() string {
+	g := r.agent.granted
+	return fmt.Sprintf("%s %s, token %d", g.Engine, g.Key, g.Token)
+}
+
+// seenToken is the file of the highest token.
+type seenToken struct {
+	state *datadir.State
+	token uint64
+}
+
+// openSeen reads the highest token. Where there was no cluster before, it is that
+// of the last owner: programs had that one.
+func openSeen(r *runner) (*seenToken, error) {
+	state, err := datadir.StateOf(r.lock.Dir(), r.c.Options.StateDir)
+	if err != nil {
+		return nil, err
+	}
+	s := &seenToken{state: state}
+	if err = s.read(); errors.Is(err, fs.ErrNotExist) {
+		err = s.raise(r.lock.Token() - 1) // attempts from now on do not raise it
+	}
+	if err != nil {
+		state.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *seenToken) read() error {
+	f, err := s.state.OpenRead(clusterName)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	text := make([]byte, journal.PageSize)
+	n, _ := f.ReadAt(text, 0)
+	var seen clusterSeen
+	if err := journal.ReadPage(text[:n], &seen); err != nil {
+		return &ClusterError{wire.Unsafe, fmt.Sprintf("%s does not say which token was the last (%v): no token can be proven to be above it", f.Path(), err)}
+	}
+	s.token = seen.Token
+	return nil
+}
+
+// raise writes a higher token down before anybody works with it.
+func (s *seenToken) raise(token uint64) error {
+	page, err := journal.Page(clusterSeen{Token: max(token, s.token)})
+	if err != nil {
+		return err
+	}
+	f, err := s.state.OpenWrite(clusterName)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if _, err = f.WriteAt(page, 0); err == nil {
+		err = f.Sync()
+	}
+	if err == nil {
+		s.token = max(token, s.token)
+	}
+	return err
+}
+
+// fromAgent is what is heard of the agent; nothing where there is none.
+func (r *runner) fromAgent() (heard <-chan wire.Message, due <-chan struct{}) {
+	if r.agent == nil {
+		return nil, nil
+	}
+	return r.agent.heard, r.agent.timer.out
+}
+
+// hear takes a message of the agent, or its end.
+func (r *runner) hear(m wire.Message, ok bool) {
+	switch {
+	case !ok:
+		r.agent.heard = nil
+		r.loseCluster("its agent has ended, so nobody renews it")
+	case m.Kind == wire.Told:
+		r.loseCluster(m.Text)
+	case m.Kind == wire.Kill:
+		r.killLost()
+	}
+}
+
+// deadlineOfAgent is that of this process itself, which needs no agent: it knows
+// when the last acknowledged renewal was sent.
+func (r *runner) deadlineOfAgent() {
+	switch {
+	case r.lost == nil && r.agent.unheard():
+	case r.agent.killDue():
+		r.killLost()
+	default:
+		r.loseCluster(unconfirmed)
+	}
+}
+
+// loseCluster stops the command while the lock is surely nobody else's.
+func (r *runner) loseCluster(why string) {
+	r.agent.end()
+	if r.lost != nil {
+		return
+	}
+	r.lost = r.agent.lost(why)
+	r.c.Say("%v; stopping the command", r.lost)
+	r.log(solehold.Event{Kind: journal.Lost, Detail: "lock of the cluster: " + r.clusterPlace() + ": " + why})
+	r.askStop(r.c.StopSignal, "the lock of the cluster was lost")
+}
+
+// killLost kills what has not ended: its time is over.
+func (r *runner) killLost() {
+	r.loseCluster(unconfirmed)
+	if r.child != nil {
+		r.kill()
+	}
+}
