@@ -52,6 +52,17 @@ func (c *claim) try(o Options) error {
 	return err
 }
 
+// keeps returns nil when the anchor covers a lock file made anew, which then lies in
+// the directory that carries it, and datadir.ErrMoved else.
+func (c *claim) keeps(fresh *claim) error {
+	mine, err := c.state.Key()
+	there, freshErr := fresh.state.Key()
+	if err == nil && freshErr == nil && mine != there {
+		return datadir.ErrMoved
+	}
+	return errors.Join(err, freshErr)
+}
+
 // inPlace returns datadir.ErrMoved where the paths lead elsewhere.
 func (c *claim) inPlace() error {
 	if err := c.state.Here(); err != nil {
