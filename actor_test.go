@@ -35,7 +35,7 @@ func serve(stay bool) {
 		}
 	}
 	if stay {
-		select {}
+		<-time.After(time.Hour) // not for ever, which the runtime would call a deadlock
 	}
 }
 
@@ -113,7 +113,7 @@ func (a *actor) lost(o order) answer {
 // end is the answer.
 func try(o order) answer {
 	for i := range o.N {
-		lock, err := solehold.Acquire(context.Background(), o.Dir, nil)
+		lock, err := solehold.Acquire(context.Background(), o.Dir, patient())
 		if err == nil {
 			lock.Release()
 			return answer{Text: "the directory was free", N: i}
@@ -127,7 +127,7 @@ func try(o order) answer {
 
 // drop takes a lock, forgets it and collects garbage N times.
 func drop(o order) answer {
-	if _, err := solehold.Acquire(context.Background(), o.Dir, nil); err != nil {
+	if _, err := solehold.Acquire(context.Background(), o.Dir, patient()); err != nil {
 		return failure(err)
 	}
 	for range o.N {

@@ -4,9 +4,21 @@ import (
 	"os"
 	"os/exec"
 	"syscall"
+	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
+
+const (
+	// patience bounds every wait for something that has to happen.
+	patience = 10 * time.Second
+	// answerTime is how long a call may take: the default.
+	answerTime time.Duration = 0
+)
+
+// tempDir is a directory of the test.
+func tempDir(t testing.TB) string { return t.TempDir() }
 
 // systemParts are the processes of tests for Linux alone.
 func systemParts() map[string]func() {

@@ -2,7 +2,26 @@
 
 package solehold_test
 
-import "os"
+import (
+	"os"
+	"testing"
+	"time"
+)
+
+// Wine on a busy machine takes seconds for what Windows does at once.
+const (
+	patience   = time.Minute
+	answerTime = time.Minute
+)
+
+// tempDir is a directory of the test. What removes t.TempDir uses a call that Wine
+// does not have; the disk goes away as a whole.
+func tempDir(t testing.TB) string {
+	dir, err := os.MkdirTemp("", "test")
+	must(t, err)
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
+}
 
 func systemParts() map[string]func() { return nil }
 
@@ -15,5 +34,3 @@ func thisBinary() string {
 }
 
 func (a *agent) killTraced() {}
-
-func (a *actor) systemOrders() map[string]func(order) answer { return nil }

@@ -1,6 +1,7 @@
 package solehold_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"io"
@@ -58,7 +59,7 @@ type with struct {
 
 func (w with) options() *solehold.Options {
 	return &solehold.Options{
-		Name: w.Name, StateDir: w.StateDir, Wait: w.Wait, Timeout: w.Timeout,
+		Name: w.Name, StateDir: w.StateDir, Wait: w.Wait, Timeout: cmp.Or(w.Timeout, answerTime),
 		Create: w.Create, Strict: w.Strict, NoSync: w.NoSync,
 	}
 }
@@ -130,7 +131,7 @@ func start(t *testing.T, how ...func(*exec.Cmd)) *agent {
 
 func run(t *testing.T, cmd *exec.Cmd) *agent {
 	t.Helper()
-	t.TempDir() // so that the agent ends before the test's directories are removed
+	tempDir(t) // so that the agent ends before the test's directories are removed
 	a, err := newAgent(cmd)
 	must(t, err)
 	t.Cleanup(a.kill)

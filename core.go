@@ -320,6 +320,9 @@ func (k *core) share() []uintptr {
 }
 
 func (k *core) become(command []string) error {
+	if !canExec {
+		return opError("become another program on this system", k.given, errors.ErrUnsupported)
+	}
 	holder := self().holder
 	holder.Command, holder.Exe = command, command[0]
 	k.watch.stop()

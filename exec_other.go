@@ -4,5 +4,7 @@ package solehold
 
 import "errors"
 
-// keepOverExec is for systems on which a process can turn into another program.
+// canExec is false: no process turns into another program here.
+const canExec = false
+
 func keepOverExec(uintptr) error { return errors.ErrUnsupported }

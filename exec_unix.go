@@ -4,6 +4,9 @@ package solehold
 
 import "golang.org/x/sys/unix"
 
+// canExec says that a process can turn into another program.
+const canExec = true
+
 // keepOverExec lets a descriptor survive execve.
 func keepOverExec(fd uintptr) error {
 	_, err := unix.FcntlInt(fd, unix.F_SETFD, 0)

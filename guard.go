@@ -151,6 +151,9 @@ func (k *core) renew() {
 	for range repairTries {
 		fresh := &claim{dir: k.c.dir, class: k.c.class}
 		if err = fresh.open(k.o); err == nil {
+			err = k.c.keeps(fresh)
+		}
+		if err == nil {
 			if err = oslock.TryLock(fresh.lock.FD(), oslock.Owner); err == nil {
 				err = fresh.state.SameLock(fresh.lock)
 			}

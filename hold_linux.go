@@ -7,11 +7,17 @@ import "github.com/solehold/solehold/internal/oslock"
 // mark needs nothing of its own on Linux: it is on the directory's descriptor.
 type mark struct{}
 
+// anchorAlone is false: lock and mark are inherited together.
+const anchorAlone = false
+
+// seesHolders says that /proc shows who has a lock.
+const seesHolders = true
+
 // try takes the lock, places the mark, then looks whether somebody else has a
 // mark, and last whether the lock's path still leads to this file. In this order
 // two owners, and a token that was given before, are impossible even while the
 // lock file is removed between any two steps: docs/protocol.md has the argument,
-// and TestProtocolIsSafe searches every order.
+// and internal/model searches every order.
 // On any error neither lock nor mark is left.
 func (c *claim) try(_ Options) error {
 	if err := oslock.TryLock(c.lock.FD(), oslock.Owner); err != nil {
@@ -45,6 +51,9 @@ func (c *claim) unlock() {
 	oslock.Unlock(c.dir.FD(), oslock.Owner)
 	oslock.Unlock(c.lock.FD(), oslock.Owner)
 }
+
+// keeps says that the mark covers a lock file made anew: it is on the directory.
+func (c *claim) keeps(*claim) error { return nil }
 
 // marked asks whether somebody else has a mark. It takes nothing.
 func (c *claim) marked(Options) (bool, error) { return oslock.Held(c.dir.FD(), oslock.Owner) }

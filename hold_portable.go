@@ -16,6 +16,13 @@ import (
 // mark keeps others out beside the lock.
 type mark = oslock.Anchor
 
+// anchorAlone says that a child can inherit the anchor and not the lock, whose file
+// cannot be taken away either.
+const anchorAlone = runtime.GOOS == "windows"
+
+// seesHolders is false: a holder is known by its record alone.
+const seesHolders = false
+
 // try takes the lock, places the anchor, and last looks whether the paths still
 // lead to both. The anchor is the last word: it excludes by itself, and keeps the
 // directory while the lock file is removed. Whoever removes all of .solehold takes
@@ -43,6 +50,17 @@ func (c *claim) try(o Options) error {
 		c.unlock()
 	}
 	return err
+}
+
+// keeps returns nil when the anchor covers a lock file made anew, which then lies in
+// the directory that carries it, and datadir.ErrMoved else.
+func (c *claim) keeps(fresh *claim) error {
+	mine, err := c.state.Key()
+	there, freshErr := fresh.state.Key()
+	if err == nil && freshErr == nil && mine != there {
+		return datadir.ErrMoved
+	}
+	return errors.Join(err, freshErr)
 }
 
 // inPlace returns datadir.ErrMoved where the paths lead elsewhere.
@@ -89,7 +107,7 @@ func (c *claim) unlock() {
 // shared returns what a child inherits to keep the directory. On Windows that is
 // the anchor alone: a lock belongs to one process there.
 func (c *claim) shared() []uintptr {
-	if runtime.GOOS == "windows" {
+	if anchorAlone {
 		return []uintptr{c.mark.FD()}
 	}
 	return []uintptr{c.mark.FD(), c.lock.FD()}

@@ -93,6 +93,8 @@ func (s *Status) held(c *claim, locked bool, err error) {
 	switch {
 	case err != nil:
 		s.Findings = append(s.Findings, "the lock file cannot be read: "+err.Error())
+	case !locked && anchorAlone:
+		s.Findings = append(s.Findings, "its holder has ended; a process that was given the anchor keeps the directory")
 	case !locked:
 		s.State = Detached
 		s.Findings = append(s.Findings, "the owner's lock file is no longer at "+c.lockPath()+"; a new start is refused by the mark on the directory")

@@ -131,12 +131,14 @@ func (l *Lock) SetCluster(c Cluster) error { return l.core.setCluster(c) }
 
 // Share returns the descriptors that carry the lock, for a child that is to keep
 // the directory when this process dies. After this call Release closes them
-// without unlocking, so that a child which still has them goes on holding.
+// without unlocking, so that a child which still has them goes on holding. On
+// Windows it is one handle, which has to be made inheritable first.
 func (l *Lock) Share() []uintptr { return l.core.share() }
 
 // Become writes down that this process is about to turn into another program
 // (execve) and lets the lock's descriptors survive that. The program holds the
-// directory for as long as it keeps them open.
+// directory for as long as it keeps them open. Windows has nothing like it:
+// errors.ErrUnsupported.
 func (l *Lock) Become(command []string) error { return l.core.become(command) }
 
 // Orphan is the command of an earlier `solehold run` that lives on although its

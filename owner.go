@@ -60,9 +60,9 @@ func (s sighting) named(path string) Owner {
 }
 
 // unnamed says that somebody is seen to hold the lock whom the record does not
-// name.
+// name, or, where holders are not seen, that the record names nobody.
 func (o Owner) unnamed() bool {
-	return o.Visible() && (o.Since.IsZero() || slices.Contains(o.Notes, inherited))
+	return !o.Visible() && !seesHolders || o.Visible() && (o.Since.IsZero() || slices.Contains(o.Notes, inherited))
 }
 
 // inherited is said of a holder that the record does not name.

@@ -13,9 +13,6 @@ import (
 	"github.com/solehold/solehold/internal/record"
 )
 
-// patience bounds every wait for something that has to happen.
-const patience = 10 * time.Second
-
 func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
@@ -26,7 +23,7 @@ func must(t testing.TB, err error) {
 // place makes a directory that every user can reach.
 func place(t testing.TB) string {
 	t.Helper()
-	dir := t.TempDir()
+	dir := tempDir(t)
 	must(t, os.Chmod(filepath.Dir(dir), 0o755))
 	must(t, os.Chmod(dir, 0o755))
 	return dir
@@ -45,10 +42,13 @@ func stateDir(dir string) string { return filepath.Join(dir, ".solehold") }
 
 func lockFile(dir string) string { return filepath.Join(stateDir(dir), "lock") }
 
+// patient are the options of a test whose machine may be slow.
+func patient() *solehold.Options { return &solehold.Options{Timeout: answerTime} }
+
 // hold takes dir in this process for the length of the test.
 func hold(t testing.TB, dir string) *solehold.Lock {
 	t.Helper()
-	lock, err := solehold.Acquire(context.Background(), dir, nil)
+	lock, err := solehold.Acquire(context.Background(), dir, patient())
 	must(t, err)
 	t.Cleanup(func() { lock.Release() })
 	return lock
@@ -57,7 +57,7 @@ func hold(t testing.TB, dir string) *solehold.Lock {
 // once takes dir and lets it go, and returns the token.
 func once(t testing.TB, dir string) uint64 {
 	t.Helper()
-	lock, err := solehold.Acquire(context.Background(), dir, nil)
+	lock, err := solehold.Acquire(context.Background(), dir, patient())
 	must(t, err)
 	must(t, lock.Release())
 	return lock.Token()
@@ -65,7 +65,7 @@ func once(t testing.TB, dir string) uint64 {
 
 func state(t testing.TB, dir string) solehold.Status {
 	t.Helper()
-	s, err := solehold.Inspect(context.Background(), dir, nil)
+	s, err := solehold.Inspect(context.Background(), dir, patient())
 	must(t, err)
 	return s
 }
@@ -194,5 +194,21 @@ func wantSelf(t testing.TB, err error) {
 	var held *solehold.HeldError
 	if !errors.As(err, &held) || !held.Self || !errors.Is(err, solehold.ErrHeld) {
 		t.Errorf("want a HeldError with Self, got %v", err)
+	}
+}
+
+func acquireAt(t *testing.T, dir, state string) (*solehold.Lock, error) {
+	t.Helper()
+	lock, err := solehold.Acquire(context.Background(), dir, &solehold.Options{StateDir: state, Timeout: answerTime})
+	if err == nil {
+		t.Cleanup(func() { lock.Release() })
+	}
+	return lock, err
+}
+
+func wantEmpty(t *testing.T, dir string) {
+	t.Helper()
+	if names, err := os.ReadDir(dir); err != nil || len(names) != 0 {
+		t.Errorf("%s is not empty: %v, %v", dir, names, err)
 	}
 }

@@ -125,6 +125,7 @@ func (q *PendingRelease) Log(e Event) error { return q.p.log(e) }
 // Sharers lists every process that is seen to share the lock or the mark of dir,
 // whatever its record says: it is free when the last of them has ended or let
 // go. Processes of other users, containers and pid namespaces may be missing.
+// Only Linux shows them; elsewhere the error is errors.ErrUnsupported.
 func Sharers(ctx context.Context, dir string, o *Options) ([]int, error) {
 	return sharers(ctx, dir, o.settled())
 }

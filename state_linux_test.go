@@ -22,22 +22,6 @@ func paired(t *testing.T) (dir, state string) {
 	return dir, state
 }
 
-func acquireAt(t *testing.T, dir, state string) (*solehold.Lock, error) {
-	t.Helper()
-	lock, err := solehold.Acquire(context.Background(), dir, &solehold.Options{StateDir: state})
-	if err == nil {
-		t.Cleanup(func() { lock.Release() })
-	}
-	return lock, err
-}
-
-func wantEmpty(t *testing.T, dir string) {
-	t.Helper()
-	if names, err := os.ReadDir(dir); err != nil || len(names) != 0 {
-		t.Errorf("%s is not empty: %v, %v", dir, names, err)
-	}
-}
-
 // With its state elsewhere the data directory stays empty, and later calls find
 // the state without being told.
 func TestStateElsewhere(t *testing.T) {

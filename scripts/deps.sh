@@ -27,6 +27,9 @@ setcap                           libcap2-bin
 chattr                           e2fsprogs
 ps                               procps
 gcc                              gcc
+wine                             wine
+/usr/lib/wine/wine64             wine64
+x86_64-w64-mingw32-gcc           gcc-mingw-w64-x86-64
 '
 
 missing() {

@@ -83,3 +83,16 @@ func TestKindsAgree(t *testing.T) {
 		}
 	}
 }
+
+// Names of the file systems of other platforms have their class too.
+func TestClassesOfOtherSystems(t *testing.T) {
+	for kind, want := range map[string]datadir.Class{
+		"ntfs": datadir.Local, "refs": datadir.Local, "apfs": datadir.Local, "ffs": datadir.Local, "fat32": datadir.Local,
+		"smb": datadir.Network, "smbfs": datadir.Network, "afpfs": datadir.Network, "macfuse": datadir.Userspace,
+		"nullfs": datadir.Stacked, "unionfs": datadir.Stacked, "": datadir.Unknown,
+	} {
+		if got := datadir.ClassOf(kind); got != want {
+			t.Errorf("%q: %s, want %s", kind, got, want)
+		}
+	}
+}

@@ -69,7 +69,7 @@ func (s *State) Pair(write bool) error {
 }
 
 func (s *State) pair() (pair, error) {
-	key, err := s.key()
+	key, err := s.Key()
 	if err != nil {
 		return pair{}, &fs.PathError{Op: "stat", Path: s.path, Err: err}
 	}

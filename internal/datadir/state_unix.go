@@ -234,7 +234,8 @@ func (s *State) Same(name string, f File) error {
 	return f.error("stat", err)
 }
 
-func (s *State) key() (Key, error) {
+// Key returns the identity of the state directory.
+func (s *State) Key() (Key, error) {
 	var st unix.Stat_t
 	err := unix.Fstat(s.fd, &st)
 	return keyOf(&st), err
@@ -256,7 +257,7 @@ func (s *State) Here() error {
 		at, path, flags = unix.AT_FDCWD, s.path, 0 // which was followed to open it
 	}
 	var there unix.Stat_t
-	mine, err := s.key()
+	mine, err := s.Key()
 	if err == nil {
 		err = unix.Fstatat(at, path, &there, flags)
 	}

@@ -154,7 +154,8 @@ func (f File) regular() (File, error) {
 	return f, err
 }
 
-func (s *State) key() (Key, error) { return keyOf(s.h) }
+// Key returns the identity of the state directory.
+func (s *State) Key() (Key, error) { return keyOf(s.h) }
 
 // paths are those that may lead to this directory.
 func (s *State) paths() []string { return []string{plain(finalPath(s.h))} }
@@ -170,7 +171,7 @@ func (s *State) is(root *os.Root) error {
 	if err != nil {
 		return err
 	}
-	if mine, err := s.key(); err != nil || mine != there {
+	if mine, err := s.Key(); err != nil || mine != there {
 		return ErrMoved
 	}
 	return nil

@@ -87,7 +87,8 @@ func (s *State) rename(string, string, bool) error { return errors.ErrUnsupporte
 
 func (s *State) unlink(string) error { return errors.ErrUnsupported }
 
-func (s *State) key() (Key, error) { return Key{}, errors.ErrUnsupported }
+// Key returns the identity of the state directory.
+func (s *State) Key() (Key, error) { return Key{}, errors.ErrUnsupported }
 
 func (s *State) paths() []string { return nil }
 

@@ -22,7 +22,7 @@ func tryLock(fd uintptr, b Byte, exclusive bool) error {
 
 func unlock(fd uintptr, b Byte) error {
 	err := windows.UnlockFileEx(windows.Handle(fd), 0, 1, 0, at(b))
-	if err == windows.ERROR_NOT_LOCKED {
+	if err == windows.ERROR_NOT_LOCKED || err == windows.ERROR_LOCK_VIOLATION { // the latter is Wine's word
 		return nil
 	}
 	return err
@@ -47,7 +47,7 @@ func at(b Byte) *windows.Overlapped {
 
 // sealed lets nobody open the object, not even its maker: so a question can never
 // keep it in being, and who must not ask gets the same answer as who may.
-const sealed = "D:"
+const sealed = "D:(D;;0x1f0003;;;WD)"
 
 // tryAnchor makes an event whose name all sessions share. Its existence is the
 // hold; that it may not be opened says that it exists, whoever made it.
@@ -84,7 +84,7 @@ func anchorHeld(_ uintptr, name string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	h, err := windows.OpenEvent(windows.SYNCHRONIZE, false, text)
+	h, err := windows.OpenEvent(windows.EVENT_MODIFY_STATE, false, text)
 	switch err {
 	case nil:
 		return true, windows.CloseHandle(h)

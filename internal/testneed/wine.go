@@ -1,0 +1,90 @@
+package testneed
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// wineTime bounds every step of making and ending a prefix.
+const wineTime = 3 * time.Minute
+
+// Windows is a Windows of one test: a Wine prefix with its own disk and server.
+type Windows struct {
+	wine, prefix, home string
+}
+
+// Wine needs Wine, and makes a Windows in a directory of the test that ends with
+// it. That takes seconds: one for each package is enough.
+func Wine(t testing.TB) *Windows {
+	t.Helper()
+	const get = "apt-get install wine wine64 gcc-mingw-w64-x86-64"
+	w := &Windows{wine: Program(t, "wine", get), prefix: t.TempDir(), home: t.TempDir()}
+	Feature(t, find("wine64") != "" || fileExists("/usr/lib/wine/wine64"), "wine64", get)
+	server := Program(t, "wineserver", get)
+	t.Cleanup(func() {
+		w.do(t, server, "-k")
+		w.do(t, server, "-w")
+	})
+	w.do(t, w.wine, "wineboot", "-i")
+	w.addRandom(t, get)
+	return w
+}
+
+func fileExists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// addRandom adds the library from which Go takes random numbers, where Wine has
+// none (before 9.0): all it has is another name for what Wine does have.
+func (w *Windows) addRandom(t testing.TB, get string) {
+	t.Helper()
+	library := filepath.Join(w.Disk(), "windows", "system32", "bcryptprimitives.dll")
+	if fileExists(library) {
+		return
+	}
+	gcc := Program(t, "x86_64-w64-mingw32-gcc", get)
+	names := filepath.Join(w.home, "names.def")
+	text := "LIBRARY bcryptprimitives\nEXPORTS\nProcessPrng=advapi32.SystemFunction036\n"
+	if err := os.WriteFile(names, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w.do(t, gcc, "-shared", "-nostdlib", "-Wl,--entry=0", "-o", library, names, "-ladvapi32")
+}
+
+// do runs a program of this system with the environment of w.
+func (w *Windows) do(t testing.TB, program string, args ...string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), wineTime)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Env = w.environment()
+	cmd.WaitDelay = time.Second // the server it may have started keeps its output open
+	if out, err := cmd.CombinedOutput(); err != nil && ctx.Err() != nil {
+		t.Errorf("%s %s: %v\n%s", program, strings.Join(args, " "), err, out)
+	}
+}
+
+func (w *Windows) environment() []string {
+	return append(os.Environ(), "HOME="+w.home, "WINEPREFIX="+w.prefix, "WINEARCH=win64", "WINEDEBUG=-all",
+		"WINEDLLOVERRIDES=bcryptprimitives=n,b;mscoree=;mshtml=")
+}
+
+// Disk is the path of drive C: on this system.
+func (w *Windows) Disk() string { return filepath.Join(w.prefix, "drive_c") }
+
+// Path is how programs of w call a path of this system.
+func (w *Windows) Path(path string) string { return "Z:" + strings.ReplaceAll(path, "/", `\`) }
+
+// Command is a Windows program, by its path on this system. It is a process of
+// this system as well: killing it is killing the program.
+func (w *Windows) Command(ctx context.Context, exe string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, w.wine, append([]string{w.Path(exe)}, args...)...)
+	cmd.Env = w.environment()
+	return cmd
+}
