@@ -26,10 +26,10 @@ const (
 // Acquire takes the data directory dir for this process, or says who has it.
 // By default it does not wait.
 //
-// Linux promises most. On Windows and other Unix systems a removal of the whole
-// state directory is told as a loss where it cannot be prevented, the holder is
-// named by its record, and nobody joins a holder above it. A system that this is
-// not written for answers errors.ErrUnsupported.
+// Linux promises most. On other Unix systems the removal of the whole state
+// directory lets others in and is told as a loss; on Windows it cannot be done. On
+// both a holder is named by its record, and nobody joins a holder above it. A
+// system that this is not written for answers errors.ErrUnsupported.
 //
 // After a nil error the directory is held until Release, the end of the process
 // or the loss told by Lock.Context. The error is a *HeldError, an *OpError, or

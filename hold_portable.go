@@ -149,17 +149,31 @@ func (k *core) prove() (rewatch bool, lost string) {
 }
 
 // relock takes the lock once more, which changes nothing while it is ours: on
-// Windows our own lock is in the way, elsewhere it is granted. If somebody else
-// was owner meanwhile the record says so.
+// Windows our own lock is in the way, elsewhere it is granted. Only where nobody had
+// it, so that it was given up for us, the record says whether another one was owner
+// meanwhile: what somebody writes into it while we hold it means nothing.
 func (k *core) relock() (lost string) {
+	kept := k.locked()
 	err := oslock.TryLock(k.c.lock.FD(), oslock.Owner)
 	if errors.Is(err, oslock.ErrHeld) && runtime.GOOS != "windows" {
 		return "the lock was given up by a process that shares it, and another one has it now"
 	}
-	if k.succeeded() {
-		return "another owner has written its record"
+	if !kept && k.succeeded() {
+		return "the lock was given up by a process that shares it, and another one has written its record"
 	}
 	return ""
+}
+
+// locked asks through a description of its own whether anybody has the lock. What
+// cannot be asked counts as kept.
+func (k *core) locked() bool {
+	f, err := k.c.state.OpenRead(datadir.LockName)
+	if err != nil {
+		return true
+	}
+	defer f.Close()
+	held, err := oslock.Held(f.FD(), oslock.Owner)
+	return held || err != nil
 }
 
 // succeeded reports whether the record is that of a later owner.
