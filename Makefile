@@ -9,6 +9,11 @@ LDFLAGS   ?= -s -w
 # The commit is stamped in where git can tell it.
 STAMP     ?= $(if $(shell git rev-parse --verify HEAD 2>/dev/null),,-buildvcs=false)
 TESTFLAGS ?= -timeout 15m
+# What make dist builds, for whom, and under which version.
+DIST           ?= dist
+DIST_PLATFORMS ?= linux/amd64 linux/arm64 windows/amd64 darwin/amd64 darwin/arm64 freebsd/amd64
+DIST_CMDS      ?= ./cmd/...
+VERSION        ?= $(or $(shell git describe --tags --match 'v[0-9]*' 2>/dev/null | sed 's/^v//'),0.0.0$(addprefix +git.,$(shell git rev-parse --short HEAD 2>/dev/null)))
 PLATFORMS ?= linux/amd64 linux/386 linux/arm64 darwin/arm64 windows/amd64 freebsd/amd64 wasip1/wasm
 
 # Packages that are vetted for this system alone: the clients, servers and databases that they or their tests bring take
@@ -29,7 +34,7 @@ race_pkgs  = $(foreach d,$(RACE_DIRS),$(if $(wildcard $(d)/*.go),./$(d)))
 # programs join, the mark outlives .solehold, and the lock calls are those that the tests let fail.
 PORTABLE_SKIP ?= Twin|Join|Sharers|FlockOfThe|StrangersMark|G2LastSharer|G5|G7|G8|CleanUp|DetachedHolder|WithRemover
 
-.PHONY: all build test portable deps race lint locks format cross fmt bench bench-supervisors bench-vet demo man lab-pages clean
+.PHONY: all build test portable deps race lint locks format cross fmt bench bench-supervisors bench-vet demo man dist lab-pages clean
 all: build
 
 build: ; $(if $(wildcard cmd/*/*.go),CGO_ENABLED=0 $(GO) build -trimpath $(STAMP) -ldflags "$(LDFLAGS)" -o $(BIN)/ ./cmd/...,@echo "no commands yet")
@@ -38,6 +43,7 @@ test: deps lint build
 	$(GO) test $(TESTFLAGS) $(PKGS)
 	@$(MAKE) --no-print-directory portable
 	cd bench && $(GO) vet ./... && $(GO) test $(TESTFLAGS) ./...
+	cd packaging && $(GO) vet ./... && $(GO) test $(TESTFLAGS) ./...
 	@if [ "$(RACE)" = 1 ]; then $(MAKE) --no-print-directory race; else echo "race tests skipped: needs a C compiler; get it: apt-get install gcc libc6-dev"; fi
 
 portable: ; $(GO) test $(TESTFLAGS) -tags solehold_portable -skip '$(PORTABLE_SKIP)' . ./internal/oslock
@@ -89,4 +95,17 @@ man: ; $(GO) run ./internal/mangen $(MAN)
 # The pages of docs/lab, from the texts of the experiments.
 lab-pages: ; $(GO) run ./cmd/solehold-drill lab pages docs/lab
 
-clean: ; rm -rf $(BIN)
+# Static programs for each platform, packages for Linux, and the sums of all.
+dist:
+	rm -rf $(DIST)
+	$(GO) run ./internal/mangen $(DIST)/share
+	@set -e; for p in $(DIST_PLATFORMS); do \
+		os=$${p%/*} arch=$${p#*/} to=$(DIST)/$${p%/*}-$${p#*/}; \
+		echo "building $$to"; mkdir -p $$to; \
+		CGO_ENABLED=0 GOOS=$$os GOARCH=$$arch $(GO) build -trimpath $(STAMP) -ldflags "$(LDFLAGS)" -o $$to/ $(DIST_CMDS); \
+		[ $$os != linux ] || (cd packaging && SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct 2>/dev/null || date +%s) $(GO) run . -version $(VERSION) -arch $$arch \
+			-bin $(abspath $(DIST))/$$os-$$arch -share $(abspath $(DIST))/share -docs .. -out $(abspath $(DIST))); \
+	done
+	cd $(DIST) && find . -type f ! -name SHA256SUMS ! -path './share/*' | LC_ALL=C sort | xargs sha256sum >SHA256SUMS
+
+clean: ; rm -rf $(BIN) $(DIST)

@@ -26,6 +26,8 @@ python3                          python3
 setcap                           libcap2-bin
 chattr                           e2fsprogs
 ps                               procps
+rpm                              rpm
+man                              man-db
 gcc                              gcc
 wine                             wine
 /usr/lib/wine/wine64             wine64

@@ -188,7 +188,11 @@ func (a *app) job(cmd *cobra.Command, f *unitFlags, args []string) (service.Job,
 		Restarts: f.run.restart.value != "no", HeldExit: f.run.heldExit, Grace: c.Grace, Every: time.Duration(f.every),
 	}
 	if j.Name == "" {
-		j.Name = strings.TrimSuffix(baseName(args[1]), ".exe")
+		name := baseName(args[1])
+		if f.onWindows() {
+			name = name[strings.LastIndex(name, `\`)+1:]
+		}
+		j.Name = strings.TrimSuffix(name, ".exe")
 	}
 	if f.run.state != "" {
 		j.State = f.path(f.run.state)

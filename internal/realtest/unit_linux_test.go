@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -438,6 +439,31 @@ func (h *host) hears(t *testing.T, name, dir string, words []string) {
 	for i := range min(len(lines), len(words)) {
 		if want := fmt.Sprintf("%x", words[i]); lines[i] != want {
 			t.Errorf("word %d is %s, want %s (%q)", i, lines[i], want, words[i])
+		}
+	}
+}
+
+// docs/adopt/systemd.md, done as it is written: each block of commands ends well and
+// prints the lines that the page shows. Numbers there are examples, … is anything.
+func TestSystemdPage(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../docs/adopt/systemd.md")
+	must(t, err)
+	h := newHost(t)
+	h.Manager = testsystemd.Boot(t, testsystemd.Options{Shared: []string{filepath.Dir(tool)}})
+	h.Do("cp", tool, "/usr/local/bin/solehold") // a service with a /tmp of its own sees no other
+	blocks := regexp.MustCompile("(?ms)^```(sh|text)\n(.*?)^```$").FindAllStringSubmatch(string(page), -1)
+	if len(blocks) != 4 {
+		t.Fatalf("%d blocks", len(blocks))
+	}
+	for i := 0; i < len(blocks); i += 2 {
+		out := h.Do("sh", "-euc", "cd /\nPATH=/usr/local/bin:$PATH\n"+blocks[i][2])
+		for line := range strings.Lines(blocks[i+1][2]) {
+			pattern := regexp.QuoteMeta(strings.TrimSuffix(line, "\n"))
+			pattern = regexp.MustCompile(`\d+`).ReplaceAllString(strings.ReplaceAll(pattern, "…", ".*"), `\d+`)
+			if !regexp.MustCompile("(?m)^" + pattern + "$").MatchString(out) {
+				t.Errorf("no line %q in\n%s", line, out)
+			}
 		}
 	}
 }
