@@ -13,6 +13,7 @@ made_policy=
 wanted='
 strace                           strace
 flock                            util-linux
+setsid                           util-linux
 redis-server                     redis-server
 prometheus                       prometheus
 /usr/lib/postgresql/*/bin/initdb postgresql
@@ -20,6 +21,7 @@ java                             default-jre-headless
 /usr/share/java/zookeeper.jar    zookeeper
 python3                          python3
 setcap                           libcap2-bin
+chromium                         chromium
 chattr                           e2fsprogs
 ps                               procps
 gcc                              gcc

@@ -115,7 +115,8 @@ func noSuchCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	err := &usageError{text: fmt.Sprintf("there is no command %q, and no program solehold-%s", args[0], args[0]), hint: "see solehold --help"}
+	program, _ := companionOf(args)
+	err := &usageError{text: fmt.Sprintf("there is no command %q, and no program %s", args[0], program), hint: "see solehold --help"}
 	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
 		err.hint = "did you mean solehold " + strings.Join(near, ", or solehold ") + "?"
 	}

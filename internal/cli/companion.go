@@ -18,13 +18,24 @@ func companion(env Env, root *cobra.Command, args []string) (code int, ran bool)
 	if len(args) == 0 || strings.HasPrefix(args[0], "-") || strings.ContainsAny(args[0], "/\\.") || builtIn(root, args[0]) {
 		return 0, false
 	}
-	path, ok := findCompanion("solehold-" + args[0])
+	name, words := companionOf(args)
+	path, ok := findCompanion(name)
 	if !ok {
 		return 0, false
 	}
-	err := become(path, append([]string{path}, args[1:]...))
+	err := become(path, append([]string{path}, words...))
 	fmt.Fprintf(env.Stderr, "solehold: %s: %v\n", path, err)
 	return exitCreate, true
+}
+
+// companionOf gives the program of a verb, and its words: those after the verb,
+// or with it where one program has several.
+func companionOf(args []string) (name string, words []string) {
+	switch args[0] {
+	case "drill", "lab":
+		return "solehold-drill", args
+	}
+	return "solehold-" + args[0], args[1:]
 }
 
 func builtIn(root *cobra.Command, verb string) bool {
