@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -15,14 +16,28 @@ import (
 // heavy dependencies are programs of their own. It looks beside this program
 // first, then on PATH. ran is false where the verb is ours, or nobody's.
 func companion(env Env, root *cobra.Command, args []string) (code int, ran bool) {
+	if clustered(args) {
+		return becomeCompanion(env, clusterProgram, args)
+	}
 	if len(args) == 0 || strings.HasPrefix(args[0], "-") || strings.ContainsAny(args[0], "/\\.") || builtIn(root, args[0]) {
 		return 0, false
 	}
-	path, ok := findCompanion("solehold-" + args[0])
+	return becomeCompanion(env, "solehold-"+args[0], args[1:])
+}
+
+// clustered are the commands that the cluster's companion has too: those about an
+// engine instead of a directory.
+func clustered(args []string) bool {
+	return len(args) > 0 && args[0] == "status" &&
+		slices.ContainsFunc(args, func(s string) bool { return s == "--cluster" || strings.HasPrefix(s, "--cluster=") })
+}
+
+func becomeCompanion(env Env, name string, args []string) (code int, ran bool) {
+	path, ok := findCompanion(name)
 	if !ok {
 		return 0, false
 	}
-	err := become(path, append([]string{path}, args[1:]...))
+	err := become(path, append([]string{path}, args...))
 	fmt.Fprintf(env.Stderr, "solehold: %s: %v\n", path, err)
 	return exitCreate, true
 }
