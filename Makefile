@@ -13,7 +13,7 @@ PLATFORMS ?= linux/amd64 linux/386 linux/arm64 darwin/arm64 windows/amd64 freebs
 
 # Packages that are vetted for this system alone: the clients, servers and databases that they or their tests bring take
 # minutes to compile for each other one. Ours all are, so that the files for "other" systems are compiled each time.
-HEAVY     ?= /(examples/kb|fence|cluster/(etcd|redis|zookeeper|postgres|consul)|internal/agent|cmd/solehold-cluster|health/grpchealth|cmd/solehold-probe)$$
+HEAVY     ?= /(examples/kb|fence|cluster/(etcd|redis|zookeeper|postgres|consul)|internal/agent|cmd/solehold-cluster|health/grpchealth|cmd/solehold-probe|internal/lab|cmd/solehold-drill)$$
 # One of which only the tests do: it is built.
 HEAVY_TESTS ?= /internal/diagnose/doctor$$
 
@@ -23,7 +23,7 @@ RACE      ?= $(if $(shell command -v "$$($(GO) env CC)"),1,0)
 RACE_DIRS ?= . health cluster dataroot reload keylock $(addprefix internal/,oslock procfs procid record journal datadir sdnotify evidence clean diagnose diagnose/doctor)
 race_pkgs  = $(foreach d,$(RACE_DIRS),$(if $(wildcard $(d)/*.go),./$(d)))
 
-.PHONY: all build test deps race lint locks format cross fmt bench bench-supervisors demo man clean
+.PHONY: all build test deps race lint locks format cross fmt bench bench-supervisors demo man lab-pages clean
 all: build
 
 build: ; $(if $(wildcard cmd/*/*.go),CGO_ENABLED=0 $(GO) build -trimpath $(STAMP) -ldflags "$(LDFLAGS)" -o $(BIN)/ ./cmd/...,@echo "no commands yet")
@@ -72,5 +72,8 @@ bench: ; cd bench && $(GO) run .
 bench-supervisors: ; cd bench && $(GO) run . -table supervisors
 
 man: ; $(GO) run ./internal/mangen $(MAN)
+
+# The pages of docs/lab, from the texts of the experiments.
+lab-pages: ; $(GO) run ./cmd/solehold-drill lab pages docs/lab
 
 clean: ; rm -rf $(BIN)

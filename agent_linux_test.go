@@ -1,123 +1,26 @@
 package solehold_test
 
 import (
-	"encoding/json"
-	"errors"
-	"io"
 	"os"
 	"os/exec"
-	"strconv"
 	"syscall"
-	"testing"
-	"time"
 
-	"github.com/solehold/solehold"
 	"golang.org/x/sys/unix"
 )
 
-// partVar names the part that this test binary plays where a test started it
-// as another process.
-const partVar = "SOLEHOLD_TEST_PART"
+// systemParts are the processes of tests for Linux alone.
+func systemParts() map[string]func() {
+	return map[string]func(){"stormer": storm, "remover": removeAtRandom, "victim": holdUntilKilled}
+}
 
-// parts are the processes that tests start.
-func parts() map[string]func() {
-	return map[string]func(){
-		"agent":     func() { serve(false) },
-		"survivor":  func() { serve(true) },
-		"stormer":   storm,
-		"remover":   removeAtRandom,
-		"victim":    holdUntilKilled,
-		"inspector": inspectForEver,
-		"first":     onlyOrExit,
+// thisBinary works for every user, wherever the go command has put the binary.
+func thisBinary() string { return "/proc/self/exe" }
+
+// killTraced ends an agent below a tracer.
+func (a *agent) killTraced() {
+	if a.pid != 0 && a.pid != a.cmd.Process.Pid && a.cmd.ProcessState == nil && a.cmd.SysProcAttr == nil {
+		syscall.Kill(a.pid, syscall.SIGKILL)
 	}
-}
-
-func TestMain(m *testing.M) {
-	if part := parts()[os.Getenv(partVar)]; part != nil {
-		part()
-		return
-	}
-	m.Run()
-}
-
-// order is what a test tells an agent, another process that uses the library.
-type order struct {
-	Do    string // a key of actor.orders
-	Dir   string
-	With  with
-	Args  []string
-	N     int
-	Child *order // passed on to the agent's own child
-}
-
-// with is the part of solehold.Options that an order can carry.
-type with struct {
-	Name, StateDir         string
-	Wait, Timeout          time.Duration
-	Create, Strict, NoSync bool
-}
-
-func (w with) options() *solehold.Options {
-	return &solehold.Options{
-		Name: w.Name, StateDir: w.StateDir, Wait: w.Wait, Timeout: w.Timeout,
-		Create: w.Create, Strict: w.Strict, NoSync: w.NoSync,
-	}
-}
-
-// answer is what came of an order. Without Text it went well.
-type answer struct {
-	Text     string // of the error
-	Held     bool
-	Self     bool
-	Waiting  bool // not the end: the agent waits for Owner
-	Owner    solehold.Owner
-	Reason   solehold.Reason
-	Path     string
-	Errno    syscall.Errno
-	Code     int
-	Token    uint64
-	N        int
-	Took     time.Duration
-	Status   solehold.Status
-	Warnings []string
-}
-
-func (a answer) ok() bool { return a.Text == "" }
-
-// failure is the answer that tells err.
-func failure(err error) answer {
-	if err == nil {
-		return answer{}
-	}
-	a := answer{Text: err.Error(), Code: solehold.ExitCode(err)}
-	var held *solehold.HeldError
-	if errors.As(err, &held) {
-		a.Held, a.Self, a.Owner, a.Path = errors.Is(err, solehold.ErrHeld), held.Self, held.Holder(), held.Path
-	}
-	var op *solehold.OpError
-	if errors.As(err, &op) {
-		a.Reason, a.Path = op.Reason, op.Path
-	}
-	errors.As(err, &a.Errno)
-	return a
-}
-
-// agent is another process that does what it is told.
-type agent struct {
-	cmd *exec.Cmd
-	to  io.WriteCloser
-	in  *json.Encoder
-	out *json.Decoder
-	pid int // of the agent itself, also where cmd is a tracer
-}
-
-// partOf makes a command of this test binary. The link in /proc works for every
-// user, wherever the go command has put the binary.
-func partOf(part string, args ...string) *exec.Cmd {
-	cmd := exec.Command("/proc/self/exe", args...)
-	cmd.Env = append(os.Environ(), partVar+"="+part)
-	cmd.Stderr = os.Stderr
-	return cmd
 }
 
 // asUser runs a process as another user.
@@ -146,117 +49,4 @@ func inheriting(fds ...uintptr) func(*exec.Cmd) {
 			}
 		}
 	}
-}
-
-// start starts an agent for the length of the test.
-func start(t *testing.T, how ...func(*exec.Cmd)) *agent {
-	t.Helper()
-	cmd := partOf("agent")
-	for _, h := range how {
-		h(cmd)
-	}
-	return run(t, cmd)
-}
-
-func run(t *testing.T, cmd *exec.Cmd) *agent {
-	t.Helper()
-	t.TempDir() // so that the agent ends before the test's directories are removed
-	a, err := newAgent(cmd)
-	must(t, err)
-	t.Cleanup(a.kill)
-	return a
-}
-
-func newAgent(cmd *exec.Cmd) (*agent, error) {
-	to, err := cmd.StdinPipe()
-	if err != nil {
-		return nil, err
-	}
-	from, err := cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	a := &agent{cmd: cmd, to: to, in: json.NewEncoder(to), out: json.NewDecoder(from)}
-	if err := cmd.Start(); err != nil {
-		return nil, err
-	}
-	for _, f := range cmd.ExtraFiles {
-		f.Close()
-	}
-	hello, err := a.ask(order{Do: "hello"})
-	a.pid = hello.N
-	if err != nil {
-		a.kill()
-	}
-	return a, err
-}
-
-// kill ends the agent at once and returns when its locks are gone.
-func (a *agent) kill() {
-	if a.pid != 0 && a.pid != a.cmd.Process.Pid && a.cmd.ProcessState == nil && a.cmd.SysProcAttr == nil {
-		syscall.Kill(a.pid, syscall.SIGKILL) // below a tracer
-	}
-	a.cmd.Process.Kill()
-	a.cmd.Wait()
-}
-
-func (a *agent) ask(o order) (answer, error) {
-	var got answer
-	if err := a.in.Encode(o); err != nil {
-		return got, err
-	}
-	err := a.out.Decode(&got)
-	return got, err
-}
-
-// tell gives an order without waiting for the answer.
-func (a *agent) tell(t *testing.T, o order) {
-	t.Helper()
-	must(t, a.in.Encode(o))
-}
-
-// hear takes the next answer.
-func (a *agent) hear(t *testing.T) answer {
-	t.Helper()
-	var got answer
-	must(t, a.out.Decode(&got))
-	return got
-}
-
-// do gives an order and takes the answer.
-func (a *agent) do(t *testing.T, o order) answer {
-	t.Helper()
-	got, err := a.ask(o)
-	must(t, err)
-	return got
-}
-
-// must gives an order that has to go well.
-func (a *agent) must(t *testing.T, o order) answer {
-	t.Helper()
-	got := a.do(t, o)
-	if !got.ok() {
-		t.Fatalf("%s: %s", o.Do, got.Text)
-	}
-	return got
-}
-
-// acquire tries to take dir.
-func (a *agent) acquire(t *testing.T, dir string) answer {
-	t.Helper()
-	return a.do(t, order{Do: "acquire", Dir: dir})
-}
-
-func (a *agent) inspect(t *testing.T, dir string) solehold.Status {
-	t.Helper()
-	return a.must(t, order{Do: "inspect", Dir: dir}).Status
-}
-
-// onlyOrExit is a program whose first line is OnlyOrExit. It ends when its
-// input does.
-func onlyOrExit() {
-	lock := solehold.OnlyOrExit(os.Args[1])
-	os.Stdout.WriteString(strconv.FormatUint(lock.Token(), 10) + "\n")
-	io.Copy(io.Discard, os.Stdin)
-	lock.Release()
 }

@@ -18,11 +18,15 @@ type Event = journal.Event
 type Owner struct {
 	// PID is the owner's process; 0 when no visible process holds the lock.
 	PID int `json:"pid"`
-	// StartTicks is when that process started, in clock ticks since boot.
+	// StartTicks is when that process started, in the system's own unit: clock ticks
+	// since boot on Linux.
 	StartTicks uint64 `json:"start_ticks,omitempty"`
 	// Proven says that this process was seen to have the lock's descriptor open.
+	// Other systems than Linux do not show that: there it says that the directory is
+	// held and that this process, known by its pid and start time, lives and has
+	// written the record without releasing it.
 	Proven bool `json:"proven"`
-	// Proof lists what was checked: "lock", "start time", "boot".
+	// Proof lists what was checked: "lock" or "record", "start time", "boot".
 	Proof []string `json:"proof,omitempty"`
 	// Since is when the directory was acquired; zero if that is not known.
 	Since time.Time `json:"since,omitzero"`
@@ -32,9 +36,9 @@ type Owner struct {
 	Exe string `json:"exe,omitempty"`
 	// Command is its command line.
 	Command []string `json:"command,omitempty"`
-	// UID is its user, nil if that is not known.
+	// UID is its user, nil if that is not known, and on Windows.
 	UID *int `json:"uid,omitempty"`
-	// User is the name of that user here.
+	// User is the name of that user here; on Windows what the process wrote down.
 	User string `json:"user,omitempty"`
 	// Host is the host name it wrote down: a label only.
 	Host string `json:"host,omitempty"`
@@ -75,6 +79,8 @@ func (o Owner) String() string {
 	}
 	if o.UID != nil {
 		b += fmt.Sprintf(", uid %d", *o.UID)
+	} else if o.User != "" {
+		b += ", user " + o.User
 	}
 	if !o.Since.IsZero() {
 		b += ", since " + o.Since.UTC().Format("15:04:05Z") + ", " + Age(time.Since(o.Since)) + " ago"
@@ -125,9 +131,9 @@ func Age(d time.Duration) string {
 }
 
 func idOf(p record.Process) procid.ID {
-	return procid.ID{PID: p.PID, StartTicks: p.StartTicks, BootID: p.BootID, PIDNS: p.PIDNS, TimeNS: p.TimeNS, PidfsID: p.PidfsID}
+	return procid.ID{PID: p.PID, StartTicks: p.StartTicks, BootID: p.BootID, PIDNS: p.PIDNS, TimeNS: p.TimeNS, PidfsID: p.PidfsID, Session: p.Session}
 }
 
 func processOf(id procid.ID) record.Process {
-	return record.Process{PID: id.PID, StartTicks: id.StartTicks, BootID: id.BootID, PIDNS: id.PIDNS, TimeNS: id.TimeNS, PidfsID: id.PidfsID}
+	return record.Process{PID: id.PID, StartTicks: id.StartTicks, BootID: id.BootID, PIDNS: id.PIDNS, TimeNS: id.TimeNS, PidfsID: id.PidfsID, Session: id.Session}
 }

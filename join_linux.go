@@ -1,3 +1,5 @@
+//go:build !solehold_portable
+
 package solehold
 
 import (
@@ -72,33 +74,6 @@ func (c *claim) ours(rec *record.Record) bool {
 	return slices.ContainsFunc(proc.Ancestors(0), func(p procfs.Stat) bool {
 		return p.PID == rec.Holder.PID && p.StartTicks == rec.Holder.StartTicks && holdsLock(proc, p.PID, key)
 	})
-}
-
-// holdsLock reports whether a process has a descriptor that carries our lock or
-// mark on the file key. It needs the right to look into the process.
-func holdsLock(proc procfs.FS, pid int, key datadir.Key) bool {
-	fds, _ := proc.FDs(pid)
-	return slices.ContainsFunc(fds, func(fd int) bool {
-		info, err := proc.FDInfo(pid, fd)
-		return err == nil && slices.ContainsFunc(info.Locks, isOurs) && leadsTo(pid, fd, key)
-	})
-}
-
-// isOurs reports whether a row of fdinfo is a lock or mark of this protocol: the
-// byte is used by nothing else. Which file it is on is asked of the descriptor
-// (leadsTo), since the row's device and inode differ from stat's on btrfs and
-// overlay.
-func isOurs(l procfs.Lock) bool {
-	return l.Start == uint64(oslock.Owner) && l.Type == "OFDLCK" && !l.Waiting
-}
-
-func leadsTo(pid, fd int, keys ...datadir.Key) bool {
-	who := "self"
-	if pid != 0 {
-		who = strconv.Itoa(pid)
-	}
-	key, err := datadir.KeyOf("/proc/" + who + "/fd/" + strconv.Itoa(fd))
-	return err == nil && slices.Contains(keys, key)
 }
 
 // tellWrapper speaks to the `solehold run` above, if that listens.

@@ -14,15 +14,6 @@ import (
 	"github.com/solehold/solehold/internal/testneed"
 )
 
-// wantSelf wants the refusal of what this process itself holds.
-func wantSelf(t testing.TB, err error) {
-	t.Helper()
-	var held *solehold.HeldError
-	if !errors.As(err, &held) || !held.Self || !errors.Is(err, solehold.ErrHeld) {
-		t.Errorf("want a HeldError with Self, got %v", err)
-	}
-}
-
 func TestSecondAcquireInProcess(t *testing.T) {
 	t.Parallel()
 	dir := dataDir(t)
@@ -207,13 +198,6 @@ func TestChildIsTheOwner(t *testing.T) {
 	if s := state(t, dir); s.Record.Child != 0 || s.Owner.PID != os.Getpid() {
 		t.Errorf("without a child: %+v, owner %+v", s, s.Owner)
 	}
-}
-
-// first starts a program that begins with OnlyOrExit.
-func first(dir string) *exec.Cmd {
-	cmd := partOf("first", dir)
-	cmd.Stderr = nil
-	return cmd
 }
 
 func TestOnlyOrExit(t *testing.T) {

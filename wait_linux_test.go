@@ -11,25 +11,6 @@ import (
 	"github.com/solehold/solehold/internal/procfs"
 )
 
-// waits tells an agent to wait for dir and returns when it does.
-func (a *agent) waits(t *testing.T, dir string) {
-	t.Helper()
-	a.tell(t, order{Do: "acquire", Dir: dir, With: with{Wait: solehold.WaitForever}})
-	if got := a.hear(t); !got.Waiting {
-		t.Fatalf("it does not wait: %+v", got)
-	}
-}
-
-// gets hears the end of an agent's waiting.
-func (a *agent) gets(t *testing.T) answer {
-	t.Helper()
-	for {
-		if got := a.hear(t); !got.Waiting {
-			return got
-		}
-	}
-}
-
 // Every waiter gets the directory, one after the other; none is forgotten.
 func TestWaitersOfManyProcesses(t *testing.T) {
 	t.Parallel()

@@ -34,9 +34,13 @@ func run() int {
 		return check(dir)
 	}
 	b := &bench{settings: s, dir: dir, report: report.Report{Machine: machine(dir)}}
-	if s.table == tableSupervisors {
+	switch s.table {
+	case tableSupervisors:
 		b.supervisors()
-	} else {
+	case tableVet:
+		b.part("solehold vet beside go vet, both under the go command, nothing found before", b.vet)
+		b.report.Judge(vetTargets())
+	default:
 		b.all()
 	}
 	if err := b.write(); err != nil {

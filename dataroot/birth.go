@@ -80,7 +80,10 @@ func moved(err error) error {
 // newMeta is the description of a root that is born now.
 func (p opening) newMeta(here Device) Meta {
 	m := p.meta
-	m.UUID, m.Born, m.Device = newUUID(), time.Now().UTC().Round(0), here
+	m.Born, m.Device = time.Now().UTC().Round(0), here
+	if m.UUID == "" {
+		m.UUID = newUUID()
+	}
 	return m
 }
 

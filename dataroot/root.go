@@ -16,6 +16,10 @@ import (
 type Options struct {
 	// Instance tells apart what runs beside each other under one name.
 	Instance string
+	// Fresh makes a root of an instance that never was, named after the UUID that
+	// the root keeps: u and twelve digits. Instance must be empty; Root.Meta tells
+	// it, and with it as Instance the root is opened again.
+	Fresh bool
 	// Ephemeral makes a new root one that GC removes when its owner is gone.
 	Ephemeral bool
 	// MustExist refuses to make a new root.
@@ -69,14 +73,22 @@ func Open(ctx context.Context, base, name string, o *Options) (*Root, error) {
 	if o == nil {
 		o = &Options{}
 	}
-	dir, err := folder(name, o.Instance)
+	meta := Meta{Format: 1, Name: name, Instance: o.Instance, Ephemeral: o.Ephemeral}
+	if o.Fresh {
+		if o.Instance != "" {
+			return nil, &NameError{o.Instance, "a fresh instance is named after its UUID"}
+		}
+		meta.UUID = newUUID()
+		meta.Instance = "u" + meta.UUID[:8] + meta.UUID[9:13]
+	}
+	dir, err := folder(name, meta.Instance)
 	if err != nil {
 		return nil, err
 	}
 	if base, err = checkBase(base); err != nil {
 		return nil, err
 	}
-	p := opening{o: *o, base: base, path: filepath.Join(base, dir), meta: Meta{Format: 1, Name: name, Instance: o.Instance, Ephemeral: o.Ephemeral}}
+	p := opening{o: *o, base: base, path: filepath.Join(base, dir), meta: meta}
 	if err := p.odd(ctx); err != nil {
 		return nil, err
 	}
@@ -161,6 +173,8 @@ func (p opening) describe(root *os.Root) (Meta, error) {
 		m = p.newMeta(here)
 	case err != nil:
 		return m, err
+	case p.o.Fresh && m.UUID != p.meta.UUID:
+		return m, fmt.Errorf("%s: it was there before: %w", p.path, fs.ErrExist)
 	case m.Name != p.meta.Name || m.Instance != p.meta.Instance:
 		return m, fmt.Errorf("%s: it is the root of %s%s", p.path, m.Name, at(m.Instance))
 	case !m.Device.same(here) && !p.o.Adopt:

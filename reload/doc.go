@@ -14,7 +14,8 @@
 //     the bytes are read; a writer that holds flock(2) or a record lock on the file
 //     is waited for everywhere on Unix. Where a lease cannot be had (another user's file, a
 //     network file system) a file counts as written when it has not changed for
-//     [Options.Quiet].
+//     [Options.Quiet]. Where writers have a lock file ([Options.LockFile]), nothing
+//     is read while that is there.
 //   - What Check refuses, or does not fit SumFile, is not handed out; the version
 //     before stays. So is an empty file, unless that is allowed.
 //   - The newest content arrives, whatever happened to the file: written in place,

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"time"
 )
 
@@ -24,6 +25,11 @@ type Options struct {
 	// SumFile is a file whose first word is the SHA-256 of the content in hex, as
 	// sha256sum writes it: a content that does not fit is not taken.
 	SumFile string
+	// LockFile is a file that the writer makes before it writes and removes when all
+	// is done: nothing is handed out while it is there. That it stays, as one does
+	// whose writer was killed, is told to Refused after an Interval; it is not judged
+	// by its age.
+	LockFile string
 	// AllowEmpty takes an empty file as content too.
 	AllowEmpty bool
 	// Known is the content that the caller has already; nil for none.
@@ -105,8 +111,11 @@ func Read(ctx context.Context, path string, o Options) (Version, error) {
 	o = o.settled()
 	for pause := firstRetry; ; pause = min(2*pause, lastRetry) {
 		v, err := o.read(path)
-		if !errors.Is(err, errBusy) {
-			return v, err
+		switch {
+		case err == nil:
+			return v, nil
+		case !errors.Is(err, errBusy):
+			return Version{}, err // what is refused is not handed out beside its error
 		}
 		select {
 		case <-time.After(pause):
@@ -127,7 +136,13 @@ func (o Options) read(path string) (Version, error) {
 
 // content reads what there is, if it is whole.
 func (o Options) content(path string) (Version, error) {
+	if err := o.unlocked(); err != nil {
+		return Version{}, err
+	}
 	v, err := o.load(path)
+	if err == nil {
+		err = o.unlocked() // a writer may have begun meanwhile
+	}
 	if err != nil {
 		return v, err
 	}
@@ -136,6 +151,20 @@ func (o Options) content(path string) (Version, error) {
 	}
 	v.Sum = sha256.Sum256(v.Data)
 	return v, o.fits(v)
+}
+
+// unlocked reports errBusy while the writer's lock file is there, whatever it is.
+func (o Options) unlocked() error {
+	if o.LockFile == "" {
+		return nil
+	}
+	switch _, err := os.Lstat(o.LockFile); {
+	case err == nil:
+		return fmt.Errorf("%w: %s is there", errBusy, o.LockFile)
+	case !errors.Is(err, fs.ErrNotExist):
+		return err
+	}
+	return nil
 }
 
 func (o Options) checked(path string, v Version) error {

@@ -49,8 +49,11 @@ func newWatcher(path string, o Options, apply func(Version)) (*watcher, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.SumFile != "" {
-		if o.SumFile, err = filepath.Abs(o.SumFile); err != nil {
+	for _, beside := range []*string{&o.SumFile, &o.LockFile} {
+		if *beside == "" {
+			continue
+		}
+		if *beside, err = filepath.Abs(*beside); err != nil {
 			return nil, err
 		}
 	}
@@ -119,7 +122,7 @@ func (w *watcher) check() {
 	switch {
 	case errors.Is(err, errBusy):
 		w.again()
-		w.wait()
+		w.wait(err)
 	case (errors.Is(err, ErrSum) || errors.Is(err, ErrEmpty)) && w.retry < lastRetry:
 		w.again() // the rest may come
 	case err != nil:
@@ -140,11 +143,11 @@ func (w *watcher) again() {
 
 // wait tells of a writer that does not come to an end: nothing new is seen until it
 // does.
-func (w *watcher) wait() {
+func (w *watcher) wait(why error) {
 	if w.busy.IsZero() {
 		w.busy = time.Now()
 	} else if time.Since(w.busy) >= w.o.Interval {
-		w.refuse(Version{}, &os.PathError{Op: "read", Path: w.path, Err: errBusy})
+		w.refuse(Version{}, &os.PathError{Op: "read", Path: w.path, Err: why})
 	}
 }
 
@@ -161,9 +164,12 @@ func (w *watcher) refuse(v Version, err error) {
 // watched and not the file, whose name may lead to another one at any time.
 func (w *watcher) follow() {
 	dirs, names := chain(w.path)
-	if w.o.SumFile != "" {
-		sumDirs, sumNames := chain(w.o.SumFile)
-		dirs, names = append(dirs, sumDirs...), append(names, sumNames...)
+	for _, beside := range []string{w.o.SumFile, w.o.LockFile} {
+		if beside == "" {
+			continue
+		}
+		moreDirs, moreNames := chain(beside)
+		dirs, names = append(dirs, moreDirs...), append(names, moreNames...)
 	}
 	w.names = names
 	slices.Sort(dirs)

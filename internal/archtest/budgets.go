@@ -97,14 +97,28 @@ func beyond(count func(*Tree) int, p float64) func(*Tree) int {
 
 // suites are packages that only tests use.
 func suites() []string {
-	return []string{"cluster/clustertest", "vet/internal/vettest", "internal/testneed"}
+	return []string{"cluster/clustertest", "vet/internal/vettest", "internal/testneed", "internal/testsystemd"}
 }
 
-// testLines counts what tests: test files, scripts, fixtures of analyzers, and the packages that only tests use.
+// experiments counts the lines of functions that give an Experiment of internal/lab. Each is what is expected and the steps
+// to it, which a test runs as it runs the cases of a table.
+func experiments(t *Tree) (lines int) {
+	for _, f := range t.code() {
+		for _, d := range f.funcs() {
+			if r := d.Type.Results; f.Dir == "internal/lab" && d.Recv == nil && d.Type.Params.NumFields() == 0 && r.NumFields() == 1 && lastName(r.List[0].Type) == "Experiment" {
+				lines += f.length(d)
+			}
+		}
+	}
+	return lines
+}
+
+// testLines counts what tests: test files, scripts, fixtures of analyzers, experiments, and the packages that only tests use.
 func testLines(t *Tree) (test, code int) {
 	_, code = fileLengths(t.code())
 	_, test = fileLengths(t.testFiles())
 	_, suite := fileLengths(filter(t.code(), func(f *File) bool { return slices.Contains(suites(), f.Dir) }))
+	suite += experiments(t)
 	for _, x := range t.Texts {
 		if strings.HasSuffix(x.Path, ".txtar") {
 			test += strings.Count(x.Body, "\n")

@@ -104,6 +104,11 @@ func TestTestLines(t *testing.T) {
 	expect(t, "tests", code+test+"-- cluster/clustertest/a.go --\npackage clustertest\n")
 	expect(t, "tests", code+test+"-- bench/go.mod --\nmodule b\n-- bench/a_test.go --\npackage b\n\n\n\n", "tests: 2 lines of tests for 3 lines of code")
 	expect(t, "tests", "-- README.md --\n")
+	const lab = "-- internal/lab/a.go --\npackage lab\n\n"
+	expect(t, "tests", code+test+"\n"+lab+"func x() Experiment {\n\n}\n") // 3 lines for 5 - 3 + 3 of the experiment itself
+	expect(t, "tests", code+test+"\n"+lab+"func x() experiment {\n\n}\n", "tests: 3 lines of tests for 8 lines of code")
+	expect(t, "tests", code+test+"\n"+lab+"func x(n int) Experiment {\n\n}\n", "tests: 3 lines of tests for 8 lines of code")
+	expect(t, "tests", code+test+"\n"+strings.ReplaceAll(lab, "lab", "bat")+"func x() Experiment {\n\n}\n", "tests: 3 lines of tests for 8 lines of code")
 }
 
 // TestExternalTests has one inside test file of four, then one of three.

@@ -47,7 +47,8 @@ func leaves() []layer {
 		{"internal/journal", none, sys, none, leaf},
 		{"internal/datadir", list("internal/procfs"), sys, none, leaf},
 		{"internal/sdnotify", none, sys, none, leaf},
-		{"internal/service", none, sys, none, leaf},
+		{"internal/service", none, none, none, leaf},
+		{"internal/service/unitcheck", none, none, none, leaf},
 		{"internal/lease", none, none, none, core},
 		{"internal/agent/wire", none, none, none, leaf},
 		{"internal/policy", none, none, list(testscript), core},
@@ -87,7 +88,7 @@ func inner() []layer {
 		{
 			"internal/supervise",
 			list(".", "health", "reload", "internal/agent/wire", "internal/lease", "internal/policy", "internal/evidence", "internal/sdnotify", "internal/procfs", "internal/procid", "internal/record", "internal/journal", "internal/datadir"),
-			list(xsys), list(testscript), "the write side never imports the read side",
+			list(xsys), list(testscript, "internal/testsystemd"), "the write side never imports the read side",
 		},
 		{
 			"internal/clean", list(".", "internal/datadir", "internal/journal", "internal/evidence", "internal/supervise"),
@@ -112,13 +113,20 @@ func inner() []layer {
 		},
 		{"docs/findings", nil, nil, nil, "pages know nothing of the program that shows them"},
 		{"internal/drill", list(".", "internal/diagnose"), list(xsys), list(testscript), "a drill sees what an operator sees"},
+		{
+			"internal/lab", list(".", "internal/procfs"),
+			list(xsys, cobra, "golang.org/x/term", bolt, goleveldb, sqlite, "github.com/redis/go-redis"), nil,
+			"an experiment meets the library, real databases and a real engine as any program does",
+		},
 		{"internal/web", list("internal/diagnose"), list(prometheus), list("."), "a page cannot change a lock"},
 		{"vet", list("vet/..."), list(xtools), nil, "an analyzer reads source and nothing of ours"},
 		{"vet/plugin", list("vet"), list(xtools, "github.com/golangci/plugin-module-register"), nil, "what golangci-lint wants stays in one place"},
 		{"vet/internal/*", list("vet/internal/..."), list(xtools), nil, "an analyzer reads source and nothing of ours"},
 		{"vet/*", list("vet/internal/..."), list(xtools), nil, "analyzers share what a lock is, and know nothing of each other"},
+		{"internal/model", nil, nil, nil, "the protocol is searched apart from the code, so that neither can be bent to fit the other"},
 		{"internal/testneed", nil, nil, nil, "every test may import it"},
-		{"internal/realtest", nil, nil, list(xsys), "real programs meet the binary, as at a user's: nothing of ours is linked in"},
+		{"internal/testsystemd", list("internal/testneed"), nil, nil, "it boots systemd and knows nothing of what runs there"},
+		{"internal/realtest", nil, nil, list(xsys, "internal/testsystemd"), "real programs meet the binary, as at a user's: nothing of ours is linked in"},
 		{"internal/archtest", nil, nil, list(xtools), "the rules stand outside what they judge"},
 	}
 }
@@ -127,18 +135,18 @@ func outer() []layer {
 	lean := list(
 		".", "health", "dataroot", "reload", "cluster", "internal/oslock", "internal/procfs", "internal/procid", "internal/record",
 		"internal/journal", "internal/datadir", "internal/policy", "internal/supervise", "internal/evidence", "internal/clean",
-		"internal/diagnose", "internal/diagnose/doctor", "docs/findings", "internal/service", "internal/sdnotify",
+		"internal/diagnose", "internal/diagnose/doctor", "docs/findings", "internal/service", "internal/service/unitcheck", "internal/sdnotify",
 		"internal/agent/wire",
 	)
 	const wiring = "a command is wiring: what it does is in a package with tests"
 	const user = "an example shows what a user of the library can import"
 	return []layer{
-		{"internal/cli", lean, list(cobra, pflag, xsys, "golang.org/x/term"), list(testscript), "the lean binary stays free of engines, page, drill and analyzers"},
+		{"internal/cli", lean, list(cobra, pflag, xsys, "golang.org/x/term", testscript+"/diff"), list(testscript), "the lean binary stays free of engines, page, drill and analyzers"},
 		{"internal/mangen", list("internal/cli"), list(cobra), nil, "pages and completion come from the texts of the commands"},
 		{"cmd/solehold", list("internal/cli"), nil, list(testscript), "only the outermost layer imports internal/cli"},
 		{"cmd/solehold-cluster", list(".", "internal/cli", "internal/diagnose", "internal/agent", "internal/clustercli", "cluster/..."), list(cobra, xsys), list(testscript), wiring},
 		{"cmd/solehold-serve", list("internal/cli", "internal/web", "internal/diagnose"), list(cobra, xsys), list(testscript), wiring},
-		{"cmd/solehold-drill", list("internal/cli", "internal/drill"), list(cobra, xsys), list(testscript), wiring},
+		{"cmd/solehold-drill", list("internal/cli", "internal/drill", "internal/lab"), list(cobra, xsys), list(testscript), wiring},
 		{"cmd/solehold-probe", list("health", "health/grpchealth", "health/healthtls"), list(cobra), list(testscript, "google.golang.org/grpc"), wiring},
 		{"cmd/solehold-vet", list("vet"), list(xtools), list(testscript), wiring},
 		{"examples/kb", list(".", "dataroot", "reload"), list(sqlite), list(testscript), user},

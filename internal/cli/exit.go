@@ -153,6 +153,30 @@ func cleanCodes() []exitCode {
 	}
 }
 
+func unitCodes() []exitCode {
+	return []exitCode{
+		{0, "this is the definition, or it is written or removed, or nothing is to be done"},
+		{exitUsage, "the command line is wrong, or cannot be told to such a manager"},
+		{exitCreate, "there is no such manager here, or something cannot be opened or made"},
+		{exitPermission, "not permitted"},
+		{exitRefused, "refused: a different definition is there, or one that was not made here, or that is enabled"},
+	}
+}
+
+const (
+	checkNothing  = 0
+	checkFindings = 1
+)
+
+func unitCheckCodes() []exitCode {
+	return []exitCode{
+		{checkNothing, "nothing was found"},
+		{checkFindings, "findings, the worst first"},
+		{exitUsage, "the command line is wrong, or this is no unit file"},
+		{exitNoInput, "there is no such file, or it cannot be read"},
+	}
+}
+
 func rootNewCodes() []exitCode {
 	return []exitCode{
 		{0, "this is the root"},
@@ -214,7 +238,10 @@ func codeOf(err error) int {
 	if code, ok := codeOfCluster(err); ok {
 		return code
 	}
+	var unit *unitError
 	switch {
+	case errors.As(err, &unit):
+		return unit.code
 	case errors.As(err, &use), errors.As(err, &command):
 		return exitUsage
 	case isNoIncident(err):
@@ -255,7 +282,10 @@ func nextStep(err error) string {
 	if step := clusterStep(err); step != "" {
 		return step
 	}
+	var unit *unitError
 	switch {
+	case errors.As(err, &unit):
+		return unit.next
 	case errors.As(err, &use):
 		return use.hint
 	case errors.As(err, &command):

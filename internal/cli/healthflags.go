@@ -24,6 +24,7 @@ type healthFlags struct {
 	retry            bool
 
 	reloadFile, reloadCheck string
+	reloadLock, reloadSum   string
 	reloadSignal            signalFlag
 }
 
@@ -71,6 +72,8 @@ func (f *healthFlags) registerHealth(fl *pflag.FlagSet) {
 	fl.StringVar(&f.reloadFile, "reload", "", "tell the command by a signal when this file has new content")
 	fl.Var(&f.reloadSignal, "reload-signal", "that signal; it is not sent as long as the command does not handle it")
 	fl.StringVar(&f.reloadCheck, "reload-check", "", "shell command that gets new content as its input; unless it ends with 0 the command is not told")
+	fl.StringVar(&f.reloadSum, "reload-sum", "", "`file` that begins with the SHA-256 of the content, as sha256sum writes it; what does not fit is corrupt, and not told")
+	fl.StringVar(&f.reloadLock, "reload-lock", "", "`file` that the writer makes before it writes and removes when it is done: nothing is told while it is there")
 	fl.Lookup("unhealthy-signal").DefValue = ""
 }
 
@@ -101,11 +104,13 @@ func (f *healthFlags) fill(c *supervise.Config, fl *pflag.FlagSet) (err error) {
 	case "always":
 		c.Policy.Restart = policy.RestartAlways
 	}
-	if f.reloadFile == "" && f.reloadCheck != "" {
-		return fmt.Errorf("--reload-check needs --reload FILE")
+	if f.reloadFile == "" && f.reloadCheck+f.reloadSum+f.reloadLock != "" {
+		return fmt.Errorf("--reload-check, --reload-sum and --reload-lock need --reload FILE")
 	}
 	if f.reloadFile != "" {
-		c.Reload = &supervise.Reload{Path: f.reloadFile, Signal: f.reloadSignal.signal, Check: f.reloadCheck}
+		c.Reload = &supervise.Reload{
+			Path: f.reloadFile, Signal: f.reloadSignal.signal, Check: f.reloadCheck, LockFile: f.reloadLock, SumFile: f.reloadSum,
+		}
 	}
 	c.UnhealthySignal, c.Output, c.Retry = f.unhealthySignal.signal, supervise.Output(f.output.value), f.retry
 	_, err = policy.New(c.Judge(policy.Run), policy.Memory{}, 0)

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"text/tabwriter"
@@ -16,6 +17,7 @@ import (
 // rootFlags are those of the verbs of `root`.
 type rootFlags struct {
 	instance  string
+	per       string
 	ephemeral bool
 	yes       bool
 	adopt     bool
@@ -28,11 +30,47 @@ type rootFlags struct {
 func (f *rootFlags) below(do func(ctx context.Context, base string, args []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		base, err := baseOf(args[0])
+		if err == nil {
+			err = f.named(cmd)
+		}
 		if err != nil {
 			return err
 		}
 		return rootError(cmd, args[0], do(cmd.Context(), base, args))
 	}
+}
+
+// instances gives a verb its ways to name an instance.
+func (f *rootFlags) instances(cmd *cobra.Command, kinds string) {
+	cmd.Flags().StringVar(&f.instance, "instance", "", "which one of several instances of the service")
+	cmd.Flags().StringVar(&f.per, "per", "", "name the instance by what this root is for: "+kinds)
+}
+
+// named fills in the instance that --per asks for.
+func (f *rootFlags) named(cmd *cobra.Command) (err error) {
+	const next = "name the instance yourself: --instance NAME"
+	switch {
+	case f.per == "":
+		return nil
+	case f.instance != "":
+		return usage(cmd, "--instance %s and --per %s both name the instance", f.instance, f.per)
+	case f.per == "uuid" && cmd.Name() == "path":
+		return usage(cmd, "--per uuid: a UUID is made with its root; solehold root new prints where")
+	}
+	switch f.per {
+	case "uuid":
+	case "host":
+		if f.instance, err = dataroot.HostInstance(); err != nil {
+			return &refusedRoot{fmt.Errorf("this host has no name that lasts: %w", err), next}
+		}
+	case "unit":
+		if f.instance = dataroot.UnitInstance(); f.instance == "" {
+			return &refusedRoot{errors.New("this is not run by an instance of a systemd unit, such as kb@blue.service"), next}
+		}
+	default:
+		return usage(cmd, "--per %s: the choices are host, unit and uuid", f.per)
+	}
+	return nil
 }
 
 // bound gives a verb its limit of time.
@@ -81,14 +119,15 @@ func baseOf(word string) (string, error) {
 func (a *app) rootNew() *cobra.Command {
 	f := &rootFlags{}
 	cmd := &cobra.Command{
-		Use:     "new BASE NAME",
-		Short:   "Make the data root of a service, and print its path",
-		Example: "  solehold root new state kb --instance blue",
-		Args:    baseAndName,
+		Use:   "new BASE NAME",
+		Short: "Make the data root of a service, and print its path",
+		Example: `  solehold root new state kb --instance blue
+  solehold root new /shared kb --per host`,
+		Args: baseAndName,
 		RunE: f.below(func(ctx context.Context, base string, args []string) error {
 			warn := func(err error) { a.say("warning: %v", err) }
 			o := &dataroot.Options{
-				Instance: f.instance, Ephemeral: f.ephemeral, Adopt: f.adopt, Pins: f.pins,
+				Instance: f.instance, Fresh: f.per == "uuid", Ephemeral: f.ephemeral, Adopt: f.adopt, Pins: f.pins,
 				Lock: solehold.Options{Strict: f.strict, Timeout: time.Duration(f.timeout), OnWarning: warn},
 			}
 			root, err := diagnose.Ask(ctx, f.question(base), func() (*dataroot.Root, error) { return dataroot.Open(ctx, base, args[1], o) })
@@ -101,7 +140,7 @@ func (a *app) rootNew() *cobra.Command {
 	}
 	cmd.Long = cmd.Short + ". One that is there stays as it is." + codesHelp("", rootNewCodes())
 	f.bound(cmd)
-	cmd.Flags().StringVar(&f.instance, "instance", "", "which one of several instances of the service")
+	f.instances(cmd, "host, unit (of systemd) or uuid (a new one each time)")
 	cmd.Flags().BoolVar(&f.ephemeral, "ephemeral", false, "a root that solehold root gc removes when nobody has it")
 	cmd.Flags().BoolVar(&f.adopt, "adopt", false, "take the disk that the root lies on now for its own: it was moved on purpose")
 	cmd.Flags().BoolVar(&f.strict, "strict", false, "refuse odd places: below a directory for temporary files, inside another data directory")
@@ -134,7 +173,7 @@ func (a *app) rootPath() *cobra.Command {
 		}),
 	}
 	cmd.Long = cmd.Short + ". Nothing is made and no disk is asked." + codesHelp("", rootPathCodes())
-	cmd.Flags().StringVar(&f.instance, "instance", "", "which one of several instances of the service")
+	f.instances(cmd, "host or unit (of systemd)")
 	return cmd
 }
 

@@ -49,14 +49,20 @@ directory do not double what they do: the second one leaves.`,
 	}
 	cmd.Long += healthHelp + codesHelp("", watchCodes())
 	fl := cmd.Flags()
-	f.run.registerLock(fl)
-	f.run.register(fl)
+	f.run.registerWatch(fl)
 	fl.BoolVar(&f.run.retry, "retry", false, "forget earlier failures and a give-up")
 	fl.BoolVar(&f.once, "once", false, "decide once and end, for cron and timers")
 	fl.StringVar(&f.unit, "unit", "", "start and stop this systemd unit; no command is given then")
 	fl.StringVar(&f.log, "log", "", "append the output of what is started to this file (default: it goes nowhere)")
-	fl.Lookup("on-unhealthy").DefValue = "report"
 	return cmd
+}
+
+// registerWatch adds what a watch shares with the run that it launches, and what
+// it judges by.
+func (f *runFlags) registerWatch(fl *pflag.FlagSet) {
+	f.registerLock(fl)
+	f.register(fl)
+	fl.Lookup("on-unhealthy").DefValue = "report"
 }
 
 func (a *app) watch(cmd *cobra.Command, f *watchFlags, args []string) error {
@@ -125,20 +131,38 @@ func (a *app) watchOf(cmd *cobra.Command, f *watchFlags, args []string) (supervi
 func passed(given *pflag.FlagSet, known *runFlags) []string {
 	own := pflag.NewFlagSet("", pflag.ContinueOnError)
 	known.registerLock(own)
-	var words []string
+	return words(given, own, absolute)
+}
+
+// words lists the given flags that are also own ones, as they are written on a
+// command line of another process: it may work in another directory, so path
+// makes paths whole.
+func words(given, own *pflag.FlagSet, path func(string) string) []string {
+	var all []string
 	given.Visit(func(flag *pflag.Flag) {
 		if own.Lookup(flag.Name) == nil {
 			return
 		}
-		value := flag.Value.String()
-		if flag.Name == "state" {
-			if abs, err := filepath.Abs(value); err == nil {
-				value = abs
-			}
+		values := []string{flag.Value.String()}
+		if list, ok := flag.Value.(pflag.SliceValue); ok {
+			values = list.GetSlice()
 		}
-		words = append(words, "--"+flag.Name+"="+value)
+		for _, value := range values {
+			if slices.Contains([]string{"state", "reload", "log", "health-file", "startup-file", "health-unix", "startup-unix"}, flag.Name) {
+				value = path(value)
+			}
+			all = append(all, "--"+flag.Name+"="+value)
+		}
 	})
-	return words
+	return all
+}
+
+// absolute gives a path that does not depend on where a process works.
+func absolute(path string) string {
+	if abs, err := filepath.Abs(path); err == nil {
+		return abs
+	}
+	return path
 }
 
 // watchCode is the exit code of a watch that ended.

@@ -90,13 +90,14 @@ func remoteKind(magic uint32) fsKind {
 func ClassOf(fsType string) Class {
 	base, _, _ := strings.Cut(fsType, ".")
 	switch base {
-	case "ext2", "ext3", "ext4", "xfs", "btrfs", "tmpfs", "ramfs", "f2fs", "zfs", "bcachefs", "jfs", "vfat", "exfat", "ntfs3", "squashfs", "reiserfs", "nilfs2", "erofs", "ufs", "hfsplus":
+	case "ext2", "ext3", "ext4", "xfs", "btrfs", "tmpfs", "ramfs", "f2fs", "zfs", "bcachefs", "jfs", "vfat", "exfat", "ntfs3", "squashfs", "reiserfs", "nilfs2", "erofs", "ufs", "hfsplus",
+		"apfs", "hfs", "ffs", "hammer", "hammer2", "msdos", "msdosfs", "ntfs", "refs", "fat", "fat32":
 		return Local
-	case "overlay", "ecryptfs", "aufs":
+	case "overlay", "ecryptfs", "aufs", "nullfs", "null", "unionfs", "union":
 		return Stacked
-	case "nfs", "nfs4", "cifs", "smb3", "ceph", "gfs2", "ocfs2", "lustre", "gpfs", "afs", "9p", "virtiofs", "glusterfs", "beegfs":
+	case "nfs", "nfs4", "cifs", "smb3", "ceph", "gfs2", "ocfs2", "lustre", "gpfs", "afs", "9p", "virtiofs", "glusterfs", "beegfs", "smb", "smbfs", "afpfs", "webdav":
 		return Network
-	case "fuse", "fuseblk":
+	case "fuse", "fuseblk", "fusefs", "macfuse", "osxfuse":
 		return Userspace
 	}
 	return Unknown

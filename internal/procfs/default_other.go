@@ -2,10 +2,15 @@
 
 package procfs
 
-import (
-	"io/fs"
-	"os"
-)
+import "io/fs"
 
-// open needs no speed where there is no /proc, or (FreeBSD's emulation) hardly anything in it.
-func open(root string) fs.FS { return os.DirFS(root) }
+// nothing is the /proc of a system without one. What has its name is somebody's
+// own directory (Windows), or an emulation that answers for half of it (FreeBSD).
+type nothing struct{}
+
+func open(string) fs.FS { return nothing{} }
+
+// Open finds no file.
+func (nothing) Open(name string) (fs.File, error) {
+	return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+}

@@ -44,7 +44,9 @@ func OriginOf(proc procfs.FS, pid int) Origin {
 	for _, p := range parents[:min(len(parents), maxParents)] {
 		o.Parents = append(o.Parents, fmt.Sprintf("%d %s", p.PID, p.Comm))
 	}
-	o.By = o.short(parents)
+	if o.By = o.short(parents); o.By == "" {
+		o.By = startedBy(pid)
+	}
 	return o
 }
 
@@ -93,15 +95,9 @@ func placeOf(groups []procfs.Cgroup) (unit, container string) {
 	return unit, container
 }
 
-// MachineID returns the machine's stable id (machine-id(5)), empty without one.
-func MachineID() string {
-	for _, name := range []string{"/etc/machine-id", "/var/lib/dbus/machine-id"} {
-		if b, err := os.ReadFile(name); err == nil && hexID(string(b), 32) != "" {
-			return strings.TrimSpace(string(b))
-		}
-	}
-	return "" // also where the file says "uninitialized", as every machine's does at its first boot
-}
+// MachineID returns the machine's stable id, empty without one: machine-id(5) on
+// Linux, MachineGuid on Windows, kern.hostuuid on FreeBSD.
+func MachineID() string { return machineID() }
 
 // join makes one bounded line of a command.
 func join(command []string) string {

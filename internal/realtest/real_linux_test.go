@@ -30,7 +30,13 @@ const (
 // tool is the path of the solehold binary.
 var tool string
 
-func TestMain(m *testing.M) { os.Exit(withTool(m.Run)) }
+func TestMain(m *testing.M) {
+	if part := parts()[filepath.Base(os.Args[0])]; part != nil {
+		part(os.Args[1:])
+		return
+	}
+	os.Exit(withTool(m.Run))
+}
 
 func withTool(run func() int) int {
 	dir, err := os.MkdirTemp("", "realtest")
@@ -45,6 +51,10 @@ func withTool(run func() int) int {
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "%s%v\n", out, err)
+		return 1
+	}
+	if err := copyParts(dir); err != nil {
+		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {

@@ -105,7 +105,8 @@ type Mount struct {
 type Process struct {
 	// PID is the number in the pid namespace of the writer.
 	PID int `json:"pid"`
-	// StartTicks is the start time in clock ticks since boot.
+	// StartTicks is the start time in clock ticks since boot, and in units of their
+	// own on other systems than Linux.
 	StartTicks uint64 `json:"start_ticks"`
 	// BootID is the kernel's random id of this boot.
 	BootID string `json:"boot_id,omitempty"`
@@ -116,6 +117,8 @@ type Process struct {
 	// PidfsID is the inode of the process' pidfd, which is never used twice in
 	// one boot; 0 on kernels before 6.9.
 	PidfsID uint64 `json:"pidfs_id,omitempty"`
+	// Session is the number of the Windows session the process is in.
+	Session int `json:"session,omitempty"`
 	// Exe is the path of the executable.
 	Exe string `json:"exe,omitempty"`
 	// Command is the command line, cut where it is long.
@@ -131,8 +134,10 @@ type Holder struct {
 	MachineID string `json:"machine_id,omitempty"`
 	// Host is the host name: a label only.
 	Host string `json:"host,omitempty"`
-	// UID is the real user id.
+	// UID is the real user id, -1 on Windows, which has none.
 	UID int `json:"uid"`
+	// User is the name of the account where that has no number.
+	User string `json:"user,omitempty"`
 	// Origin is how the process was started.
 	Origin Origin `json:"origin"`
 }

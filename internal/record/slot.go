@@ -112,7 +112,7 @@ type Encoder struct{ holder []byte }
 // chains are cut until every record fits a slot.
 func NewEncoder(h Holder) *Encoder {
 	cut(&h.Process)
-	h.Host, h.MachineID = clip(h.Host, 64), clip(h.MachineID, 64)
+	h.Host, h.MachineID, h.User = clip(h.Host, 64), clip(h.MachineID, 64), clip(h.User, 80)
 	h.Origin.By, h.Origin.Unit = clip(h.Origin.By, 120), clip(h.Origin.Unit, 120)
 	h.Origin.Container, h.Origin.Invocation = clip(h.Origin.Container, 80), clip(h.Origin.Invocation, 64)
 	h.Origin.Parents = clipAll(h.Origin.Parents, 300)

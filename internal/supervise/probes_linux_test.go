@@ -185,7 +185,7 @@ func TestStrangerOnThePort(t *testing.T) {
 					c.Close()
 				}
 			}()
-			flags := []string{"--health-http", "http://" + l.Addr().String() + "/", "--health-period", "1s", "--health-failure-threshold", "1", "--min-failing", "0s", "--restart-delay", "0s", "--grace", "1s"}
+			flags := []string{"--health-http", "http://" + l.Addr().String() + "/", "--health-period", "1s", "--health-failure-threshold", "3", "--min-failing", "0s", "--restart-delay", "0s", "--grace", "1s"}
 			script := `until [ -e go ]; do sleep 0.02; done; exec "$0" serve mode "$1"`
 			r := s.run(nil, append(flags, "--", "sh", "-c", script, self(t), l.Addr().String())...)
 			v := &served{site: s, running: r, mode: s.path("mode")}

@@ -1,6 +1,7 @@
 package supervise_test
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"os"
 	"os/exec"
@@ -16,7 +17,7 @@ import (
 const reloader = `trap 'echo "now: $(cat "$1")"' HUP; echo "began: $(cat "$1")"; while :; do sleep 0.05; done`
 
 // reloading runs a service that is told of its configuration.
-func reloading(t *testing.T, script string, flags ...string) (conf string, lines func(want string), run *exec.Cmd) {
+func reloading(t *testing.T, script string, flags ...string) (conf string, lines func(want string) string, run *exec.Cmd) {
 	t.Helper()
 	conf = filepath.Join(t.TempDir(), "conf")
 	replace(t, conf, "one")
@@ -24,7 +25,7 @@ func reloading(t *testing.T, script string, flags ...string) (conf string, lines
 	return conf, lines, run
 }
 
-func reloadingFrom(t *testing.T, conf, script string, flags ...string) (lines func(want string), run *exec.Cmd) {
+func reloadingFrom(t *testing.T, conf, script string, flags ...string) (lines func(want string) string, run *exec.Cmd) {
 	t.Helper()
 	args := append([]string{"run", "--create", "--reload", conf}, flags...)
 	run = exec.Command(tool, append(args, filepath.Join(t.TempDir(), "data"), "--", "sh", "-c", script, "sh", conf)...)
@@ -41,11 +42,12 @@ func reloadingFrom(t *testing.T, conf, script string, flags ...string) (lines fu
 	return reads(t, reader), run
 }
 
-// reads returns a function that reads on until a line contains a text.
-func reads(t *testing.T, from *os.File) func(string) {
+// reads returns a function that reads on until a line contains a text, and returns
+// all that was read so far.
+func reads(t *testing.T, from *os.File) func(string) string {
 	var seen strings.Builder
 	buf := make([]byte, 4096)
-	return func(want string) {
+	return func(want string) string {
 		t.Helper()
 		for !strings.Contains(seen.String(), want) {
 			n, err := from.Read(buf)
@@ -54,6 +56,7 @@ func reads(t *testing.T, from *os.File) func(string) {
 			}
 			seen.Write(buf[:n])
 		}
+		return seen.String()
 	}
 }
 
@@ -79,6 +82,35 @@ func TestReload(t *testing.T) {
 	line("; it goes on with what it has")
 	replace(t, conf, "three")
 	line("now: three")
+}
+
+// The writer's own protocol: a lock file, the content by rename, its sum, and the
+// lock file removed. Nothing is told before, and a sum that does not fit is corrupt.
+func TestReloadAsTheWriterSays(t *testing.T) {
+	t.Parallel()
+	conf := filepath.Join(t.TempDir(), "conf")
+	lock, sum := conf+".lock", conf+".sha256"
+	write := func(text, sealed string) {
+		replace(t, conf, text)
+		replace(t, sum, fmt.Sprintf("%x  conf\n", sha256.Sum256([]byte(sealed))))
+	}
+	write("one", "one")
+	line, _ := reloadingFrom(t, conf, reloader, "--reload-lock", lock, "--reload-sum", sum)
+	line("began: one")
+	replace(t, lock, "")
+	write("two", "two") // never told: it is gone when the lock is
+	write("three", "three")
+	if err := os.Remove(lock); err != nil {
+		t.Fatal(err)
+	}
+	if said := line("now: three"); strings.Contains(said, "two") {
+		t.Errorf("told before the lock file was gone: %s", said)
+	}
+	write("four", "forty")
+	line("is not told: " + conf + ": the content does not fit its checksum in " + sum)
+	line("; it goes on with what it has")
+	write("five", "five")
+	line("now: five")
 }
 
 // A command that does not handle the signal is not ended by it.
@@ -131,15 +163,15 @@ func checked(t *testing.T, log, text string) {
 func TestReloadWhilePending(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ script, want string }{
-		"deaf":    {`until [ -e "$1.go" ]; do sleep 0.05; done; ` + reloader, "now: three"},
-		"restart": {`if [ ! -e "$1.go" ]; then echo began; until [ -e "$1.go" ]; do sleep 0.05; done; exit 1; fi; ` + reloader, "began: three"},
+		"deaf":    {`until [ -e "$1.go" ]; do sleep 0.05; done; ` + reloader, "now: six"},
+		"restart": {`if [ ! -e "$1.go" ]; then echo began; until [ -e "$1.go" ]; do sleep 0.05; done; exit 1; fi; ` + reloader, "began: six"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			log := filepath.Join(t.TempDir(), "log")
 			conf, line, run := reloading(t, "echo up; "+c.script, "--reload-check", "cat >>"+log, "--restart", "on-failure", "--restart-delay", "0s")
 			line("up")
-			for _, text := range []string{"two", "three"} {
+			for _, text := range []string{"two", "three", "four", "five", "six"} {
 				replace(t, conf, text)
 				checked(t, log, text)
 			}
@@ -147,10 +179,10 @@ func TestReloadWhilePending(t *testing.T) {
 				t.Fatal(err)
 			}
 			line(c.want)
-			replace(t, conf, "four")
-			line("now: four")
+			replace(t, conf, "seven")
+			line("now: seven")
 			out, err := exec.Command(tool, "history", "--json", run.Args[len(run.Args)-7]).Output()
-			if n := strings.Count(string(out), "SIGHUP sent"); err != nil || n > 2 {
+			if n := strings.Count(string(out), "SIGHUP sent"); err != nil || n > 3 { // the one before the newest too, if that was still on its way
 				t.Errorf("told %d times, %v\n%s", n, err, out)
 			}
 		})

@@ -7,7 +7,9 @@
 // WRONG
 //
 //	s, err := concurrency.NewSession(client) // etcd; s.Done() is read nowhere
-//	rdb.SetNX(ctx, key, id, ttl) ... rdb.Set(ctx, key, id, ttl) // takes back what another has now
+//	rdb.SetNX(ctx, key, id, ttl)
+//	...
+//	rdb.Set(ctx, key, id, ttl) // takes back what another has now
 //	mutex.Extend() // redsync; whether it is still ours is thrown away
 //	_, err := lock.Lock(nil) // Consul; the channel that tells the loss is thrown away
 //
@@ -16,7 +18,9 @@
 //	case <-s.Done(): // stop the work
 //	compareAndExpire.Run(ctx, rdb, []string{key}, id, ttl) // a script: is it mine, then renew
 //	if ok, err := mutex.Extend(); !ok || err != nil { // stop the work
-//	lost, err := lock.Lock(nil) ... case <-lost: // stop the work
+//	lost, err := lock.Lock(nil)
+//	...
+//	case <-lost: // stop the work
 //
 // A session that is returned or stored is its owner's to watch and is not reported, nor is any session of a package that
 // reads Done somewhere. Keys of Redis are compared as far as they can be followed.

@@ -6,7 +6,9 @@
 //
 // WRONG
 //
-//	if err := fl.Lock(); err != nil { ... }
+//	if err := fl.Lock(); err != nil {
+//		return err
+//	}
 //	defer fl.Unlock()
 //	cmd := exec.Command("backup")
 //	err := cmd.Run()

@@ -25,6 +25,7 @@
 //	}
 //
 // Reported are: an exit after a deferred release, also in a goroutine started there, such as a signal handler that
-// releases nothing; an exit while a lock of nightlyone/lockfile is held; a panic before a release that is not deferred.
-// An exit while a lock is held that the program never releases by itself is not: the kernel frees it.
+// releases nothing (a literal, or a function that is given neither the lock nor a function); an exit while a lock of
+// nightlyone/lockfile is held; a panic before a release that is not deferred. An exit while a lock is held that the
+// program never releases by itself is not: the kernel frees it.
 package lockexit

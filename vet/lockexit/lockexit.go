@@ -3,6 +3,7 @@ package lockexit
 import (
 	_ "embed"
 	"go/ast"
+	"go/types"
 
 	"golang.org/x/tools/go/analysis"
 
@@ -34,8 +35,8 @@ func run(p *check.Pass) {
 // judge looks for the end of the process in n, before which the lock l is held.
 func judge(p *check.Pass, l *locks.Lock, n ast.Node, s held.State) {
 	if g, ok := n.(*ast.GoStmt); ok {
-		if lit, ok := g.Call.Fun.(*ast.FuncLit); ok && s.Deferred && !releases(p, l, lit) {
-			exits(p, l, lit.Body)
+		if body := started(p, l, g.Call); body != nil && s.Deferred && !releases(p, l, body) {
+			exits(p, l, body)
 		}
 		return
 	}
@@ -48,6 +49,28 @@ func judge(p *check.Pass, l *locks.Lock, n ast.Node, s held.State) {
 	if !s.Deferred && l.Carrier != nil && releases(p, l, l.Call.Body()) {
 		panics(p, l, n)
 	}
+}
+
+// started gives the body of what a go statement starts: a literal, or a function of this package that is given neither
+// the lock nor a function, which may release it.
+func started(p *check.Pass, l *locks.Lock, call *ast.CallExpr) *ast.BlockStmt {
+	if lit, ok := call.Fun.(*ast.FuncLit); ok {
+		return lit.Body
+	}
+	c := p.Call(call)
+	if c == nil || c.Func.Signature().Recv() != nil {
+		return nil
+	}
+	for _, arg := range call.Args {
+		_, function := p.Info().TypeOf(arg).Underlying().(*types.Signature)
+		if function || p.Mentions(arg, l.Carrier) {
+			return nil
+		}
+	}
+	if d := p.Decl(c.Func); d != nil {
+		return d.Body
+	}
+	return nil
 }
 
 // exits reports the calls in n that end the process.

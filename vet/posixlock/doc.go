@@ -5,13 +5,13 @@
 //
 // WRONG
 //
-//	err := unix.FcntlFlock(f.Fd(), unix.F_SETLK, &lk)
+//	err = unix.FcntlFlock(f.Fd(), unix.F_SETLK, &lk)
 //	...
 //	b, err := os.ReadFile(path) // its close drops the lock
 //
 // RIGHT
 //
-//	err := unix.FcntlFlock(f.Fd(), unix.F_OFD_SETLK, &lk) // or flock: both belong to the open file
+//	err = unix.FcntlFlock(f.Fd(), unix.F_OFD_SETLK, &lk) // or flock: both belong to the open file
 //
 // There is no fix: programs that exclude each other must change together, since flock and fcntl locks do not meet.
 package posixlock

@@ -3,6 +3,7 @@ package doctor_test
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -93,6 +94,11 @@ func do(verb, arg string) error {
 	case "judge":
 		dead, why := doctor.DeadPidfile(context.Background(), arg, doctor.Options{Timeout: patience})
 		return os.WriteFile(arg+".judged", fmt.Appendf(nil, "%v %s", dead, why), 0o600)
+	case "examine":
+		r := doctor.Examine(context.Background(), doctor.Options{Timeout: 4 * patience, Paths: []string{arg}})
+		return json.NewEncoder(os.Stdout).Encode(r)
+	case "nobody":
+		return errors.Join(syscall.Setgroups(nil), syscall.Setgid(65534), syscall.Setuid(65534))
 	case "chdir":
 		return os.Chdir(arg)
 	case "say":

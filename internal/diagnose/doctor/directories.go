@@ -60,7 +60,7 @@ func (h *host) stillWriting(s *site) bool {
 // twoWriters is a directory that two services write to (SH030).
 func (h *host) twoWriters(s *site, families [][]int) Finding {
 	f := Finding{
-		ID: "SH030", Severity: Danger, Confidence: Certain, Path: s.path,
+		ID: "SH030", Severity: Danger, Confidence: h.sure(Certain), Path: s.path,
 		Title:  fmt.Sprintf("%s data is written by %d services", s.name, len(families)),
 		Advice: "stop one of them before more is written, and check the data; then start it below `solehold run` so that there is one",
 	}
@@ -112,12 +112,12 @@ func (h *host) engineLocks(s *site) []*lock {
 // judgeLock is about a directory with one writer: it must have the engine's own
 // lock, or the engine would let a second one in (SH031).
 func (h *host) judgeLock(s *site, family []int) []Finding {
-	if len(h.engineLocks(s)) > 0 || h.hidden > 0 {
+	if len(h.engineLocks(s)) > 0 || h.hidden > 0 || h.hiding() != "" {
 		return nil
 	}
 	lock := filepath.Join(s.path, s.lock)
 	f := Finding{
-		ID: "SH031", Severity: Danger, Confidence: Likely, Path: s.path, Holders: h.showAll(family),
+		ID: "SH031", Severity: Danger, Confidence: h.sure(Likely), Path: s.path, Holders: h.showAll(family),
 		Title:    fmt.Sprintf("%s data is written without the engine's lock", s.name),
 		Evidence: []string{h.writes(s, family[0]), line("nobody holds a lock on %s: a second %s would start beside it", lock, s.name)},
 		Advice:   "start no second one; end this process properly and start the service anew. It may be a child that outlived its parent, or locking was switched off",
@@ -142,7 +142,7 @@ func (h *host) isGuarded(s *site) bool {
 // sharedData is data that an engine lets several services write (SH034).
 func (h *host) sharedData(s *site, families [][]int) Finding {
 	f := Finding{
-		ID: "SH034", Severity: Notice, Confidence: Certain, Path: s.path,
+		ID: "SH034", Severity: Notice, Confidence: h.sure(Certain), Path: s.path,
 		Title:  fmt.Sprintf("one %s file, %d services", s.name, len(families)),
 		Advice: "fine on a local disk as long as all use the same locking and nobody removes or replaces the file or its -wal and -journal; not fine on a network file system",
 	}

@@ -8,13 +8,13 @@ import (
 )
 
 // remote are locks on file systems whose locks do not reach everybody (SH060).
-// Stacked ones are judged with the directories that were asked for: in a
-// container everything is on one.
+// Our own are told with their directory, and stacked ones with the directories
+// that were asked for: in a container everything is on one.
 func (h *host) remote() []Finding {
 	var all []Finding
 	for _, l := range h.locks {
 		class, warning := reach(l.mount)
-		if len(l.holders) == 0 || l.mount.Type == "" || class != datadir.Network && class != datadir.Userspace {
+		if len(l.holders) == 0 || l.ours() || l.mount.Type == "" || class != datadir.Network && class != datadir.Userspace {
 			continue
 		}
 		f := farLocks(l.path, l.mount.Type, l.mount.Source, warning)

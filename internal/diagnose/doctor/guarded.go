@@ -24,7 +24,7 @@ func (h *host) guarded() []Finding {
 		}
 		done[l.file.FileID] = true
 		at := h.placeOf(h.keeper(l), l.path, l.file.Dev)
-		all = append(all, h.guardedAt(seenBy(h.keeper(l), l.path), l.path, at)...)
+		all = append(all, h.guardedAt(h.keeper(l), l.path, at)...)
 	}
 	for _, path := range h.paths {
 		m, ok := h.mounts.under(path)
@@ -33,7 +33,7 @@ func (h *host) guarded() []Finding {
 			continue
 		}
 		done[id] = true
-		all = append(all, h.guardedAt(path, path, h.placeOf(0, path, m.Device()))...)
+		all = append(all, h.guardedAt(0, path, h.placeOf(0, path, m.Device()))...)
 	}
 	return all
 }
@@ -70,8 +70,9 @@ func (h *host) hasState(path string) bool {
 	return slices.Contains(names, datadir.StateName)
 }
 
-// guardedAt judges one directory: path is how it is opened, shown how it is named.
-func (h *host) guardedAt(path, shown string, at place) []Finding {
+// guardedAt judges one directory as a process sees it, 0 for this one.
+func (h *host) guardedAt(pid int, shown string, at place) []Finding {
+	path := seenBy(pid, shown)
 	o := &solehold.Options{Timeout: h.o.Timeout / share}
 	s, answered := touch(h, shown, func() solehold.Status {
 		s, err := solehold.Inspect(h.ctx, path, o)
@@ -84,7 +85,7 @@ func (h *host) guardedAt(path, shown string, at place) []Finding {
 		return nil // told as a subject, or as a gap
 	}
 	return slices.Concat(
-		h.strangers(s, shown, at), h.detached(s, shown), h.foreign(s, shown), h.kept(s, shown), h.heldLong(s, path, shown), h.far(shown),
+		h.strangers(s, shown, at), h.detached(s, shown), h.foreign(s, shown), h.kept(s, shown), h.heldLong(s, path, shown), h.far(pid, shown),
 	)
 }
 
@@ -103,7 +104,7 @@ func (h *host) strangers(s solehold.Status, shown string, at place) []Finding {
 		return nil
 	}
 	f := Finding{
-		ID: "SH030", Severity: Danger, Confidence: Certain, Path: shown,
+		ID: "SH030", Severity: Danger, Confidence: h.sure(Certain), Path: shown,
 		Title:  "a process writes beside the owner",
 		Advice: "stop the process that works without the lock; start nothing before that",
 	}
@@ -263,15 +264,19 @@ func (h *host) heldLong(s solehold.Status, path, shown string) []Finding {
 }
 
 // far is a guarded directory on a file system whose locks do not reach everybody
-// (SH060).
-func (h *host) far(shown string) []Finding {
-	m, ok := h.mounts.under(shown)
+// (SH060). The mounts are those of the process that sees it under this name, 0
+// for this one.
+func (h *host) far(pid int, shown string) []Finding {
+	m, ok := h.mountsOf(pid).under(shown)
 	_, warning := reach(m)
 	asked := slices.Contains(h.paths, shown)
 	if !ok || warning == "" || datadir.ClassOf(m.Type) == datadir.Stacked && !asked {
 		return nil
 	}
 	f := farLocks(shown, m.Type, m.Source, warning)
+	if pid != 0 {
+		f.Holders = []Process{h.show(pid)}
+	}
 	if datadir.ClassOf(m.Type) == datadir.Stacked {
 		f.Severity = Notice
 	}

@@ -50,17 +50,21 @@ func (h *host) stopped() []Finding {
 		if keeper == 0 || l.lease() || len(l.waiters) == 0 && h.o.MaxAge <= 0 {
 			continue // a stopped program that keeps nobody waiting is somebody's debugging
 		}
-		if !slices.ContainsFunc(l.pids(), func(pid int) bool { return strings.ContainsRune("Tt", rune(h.process(pid).stat.State)) }) {
+		halted := slices.DeleteFunc(l.pids(), func(pid int) bool { return !strings.ContainsRune("Tt", rune(h.process(pid).stat.State)) })
+		if len(halted) == 0 {
 			continue
 		}
 		f := Finding{
 			ID: "SH003", Severity: Notice, Confidence: Certain, Path: l.path, Holders: h.parties(l), Waiters: h.awaiting(l),
 			Title:    "lock held by a stopped process",
-			Evidence: []string{line("%s: %s", l.at(), h.held(l)), "its state is T: it was stopped by a signal or a debugger and keeps the lock"},
+			Evidence: []string{line("%s: %s", l.at(), h.held(l)), line("%s is in state T: it was stopped by a signal or a debugger and keeps the lock", h.name(halted[0]))},
 			Advice:   "let it go on (kill -CONT) or end it; the lock is its own until then",
 		}
 		if len(l.waiters) > 0 {
 			f.Severity = Outage
+		}
+		if len(halted) < len(l.holders) {
+			f.Confidence = Likely // the others run; mostly they wait for the stopped one
 		}
 		all = append(all, f)
 	}
@@ -121,7 +125,7 @@ func (h *host) adopted(pid int) bool {
 func (h *host) orphaned() []Finding {
 	var all []Finding
 	for _, l := range h.locks {
-		if len(l.holders) > 0 || l.lease() || !h.first || h.hidden > 0 {
+		if len(l.holders) > 0 || l.lease() || h.blind() {
 			continue
 		}
 		f := Finding{

@@ -96,9 +96,13 @@ func (h *host) gap(g Gap) {
 	h.gaps = append(h.gaps, g)
 }
 
-// sure is how certain an answer can be that needs all descriptors to be known.
+// blind says whether there may be processes, or descriptors, that this look did
+// not see.
+func (h *host) blind() bool { return h.hidden > 0 || !h.first || h.hiding() != "" }
+
+// sure is how certain an answer can be that needs all of them to be known.
 func (h *host) sure(c Confidence) Confidence {
-	if h.hidden > 0 || !h.first {
+	if h.blind() {
 		return c.lower()
 	}
 	return c

@@ -139,7 +139,7 @@ func (h *host) late() {
 func (h *host) again(wanting []*lock) {
 	wanting = slices.DeleteFunc(wanting, func(l *lock) bool { return len(l.holders) > 0 || l.lease() })
 	pids, err := h.proc.Pids()
-	if len(wanting) == 0 || !h.first || h.hidden > 0 || err != nil {
+	if len(wanting) == 0 || h.blind() || err != nil {
 		return
 	}
 	s := &scanner{proc: h.proc, locked: map[uint64]bool{}, plain: h.mounts.plain, pids: pids, brief: true}

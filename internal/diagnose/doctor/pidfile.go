@@ -25,7 +25,7 @@ const slack = 3 * time.Second
 type pidfile struct {
 	path    string
 	pid     int
-	verdict string // right, empty, no-number, own-pid, thread, gone, zombie, reused, other-namespace
+	verdict string // right, unseen, empty, no-number, own-pid, thread, gone, zombie, reused, other-namespace
 	detail  string
 	sure    Confidence
 }
@@ -132,6 +132,9 @@ func (h *host) judgePID(p *pidfile, written time.Time) {
 	st, err := h.proc.Status(p.pid)
 	proc := h.process(p.pid)
 	switch {
+	case err != nil && slices.Contains(h.pids, p.pid):
+		p.verdict, p.sure, p.detail = "unseen", Possible, fmt.Sprintf("there is a process %d, which may not be looked at from here", p.pid)
+		return
 	case err != nil:
 		h.judgeGone(p)
 		return
@@ -169,9 +172,13 @@ func (h *host) judgeGone(p *pidfile) {
 			return
 		}
 	}
-	if !h.first {
+	switch {
+	case !h.first:
 		p.sure = Possible
 		p.detail += "; it may be in another pid namespace"
+	case h.hiding() != "":
+		p.sure = Possible
+		p.detail += "; it may be another user's, whom /proc hides"
 	}
 }
 
@@ -189,7 +196,7 @@ func (h *host) fits(path string, pid int) bool {
 
 // pidFinding tells a pid file that does not name its service (SH040).
 func (h *host) pidFinding(p pidfile) []Finding {
-	if p.verdict == "right" || p.verdict == "" {
+	if p.verdict == "right" || p.verdict == "unseen" || p.verdict == "" {
 		return nil
 	}
 	f := Finding{

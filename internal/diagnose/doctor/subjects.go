@@ -116,7 +116,7 @@ func (h *host) directory(s Subject, l looked) (Subject, []Finding) {
 		}
 	}
 	if !slices.Contains(l.names, datadir.StateName) {
-		found = append(found, h.far(s.Path)...)
+		found = append(found, h.far(0, s.Path)...)
 	}
 	return s, found
 }
@@ -186,7 +186,7 @@ func (h *host) plainFile(s Subject, l looked) (Subject, []Finding) {
 	}
 	if s.State != "held" {
 		s.Notes = append(s.Notes, resting)
-		if h.hidden > 0 || !h.first {
+		if h.blind() {
 			s.State = "not held as far as can be seen"
 		}
 	}
@@ -199,7 +199,7 @@ func (h *host) plainFile(s Subject, l looked) (Subject, []Finding) {
 		s.Notes = []string{line("%s", p.detail)}
 		found = h.pidFinding(p)
 	}
-	return s, append(found, h.far(s.Path)...)
+	return s, append(found, h.far(0, s.Path)...)
 }
 
 // locksOf is what one process holds and waits for.

@@ -282,7 +282,7 @@ func dataTwins() []twin {
 func TestTwins(t *testing.T) {
 	t.Parallel()
 	testneed.Root(t) // other processes must be seen for "nobody has it"
-	for _, c := range append(twins(), dataTwins()...) {
+	for _, c := range slices.Concat(twins(), dataTwins(), farTwins()) {
 		t.Run(c.id+c.name, func(t *testing.T) {
 			t.Parallel()
 			told := func(t *testing.T, dir string) []doctor.Finding {

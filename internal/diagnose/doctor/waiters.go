@@ -65,7 +65,7 @@ func (h *host) inLockCall(pid int) bool {
 // watch it.
 func (h *host) ownWaiters(l *lock) {
 	for _, pid := range l.file.users() {
-		if l.heldBy(pid) || l.awaitedBy(pid) || !h.watches(pid, l.row.Inode) {
+		if l.heldBy(pid) || l.awaitedBy(pid) || !h.watches(pid, l.row.FileID()) {
 			continue
 		}
 		l.waiters = append(l.waiters, waiter{pid: pid, event: true, row: rowOf(l.row)})
@@ -74,7 +74,7 @@ func (h *host) ownWaiters(l *lock) {
 }
 
 // watches says whether a process has an inotify watch on a file.
-func (h *host) watches(pid int, inode uint64) bool {
+func (h *host) watches(pid int, id procfs.FileID) bool {
 	fds, err := h.proc.FDs(pid)
 	if err != nil {
 		return false
@@ -84,6 +84,6 @@ func (h *host) watches(pid int, inode uint64) bool {
 			return false
 		}
 		watches, err := h.proc.Watches(pid, fd)
-		return err == nil && slices.ContainsFunc(watches, func(w procfs.Watch) bool { return w.Ino == inode })
+		return err == nil && slices.ContainsFunc(watches, func(w procfs.Watch) bool { return w.FileID == id })
 	})
 }

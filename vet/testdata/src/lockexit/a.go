@@ -44,6 +44,24 @@ func handler(path string) error {
 	return serve()
 }
 
+func named(path string) error {
+	fl := flock.New(path)
+	if err := fl.Lock(); err != nil {
+		return err
+	}
+	defer fl.Unlock()
+	c := make(chan os.Signal, 1)
+	signal.Notify(c, os.Interrupt)
+	go end(c)
+	return serve()
+}
+
+func end(c chan os.Signal) {
+	for range c {
+		os.Exit(1) // want `the lock from a.go:\d+ held, and its deferred release does not run`
+	}
+}
+
 func fatal(err error) {
 	log.Print(err)
 	os.Exit(1)
@@ -142,6 +160,67 @@ func goodHandler(path string) error {
 	}()
 	return serve()
 }
+
+// Named handlers that release what they are given, or by what they are given, or a lock of the package.
+func goodNamed(path string) error {
+	fl := flock.New(path)
+	if err := fl.Lock(); err != nil {
+		return err
+	}
+	defer fl.Unlock()
+	go endOf(fl)
+	go endBy(fl.Unlock)
+	go endBy(func() error { return fl.Unlock() })
+	go methods{fl}.end()
+	return serve()
+}
+
+func endOf(fl *flock.Flock) {
+	fl.Unlock()
+	os.Exit(1)
+}
+
+func endBy(release func() error) {
+	release()
+	os.Exit(1)
+}
+
+type methods struct{ fl *flock.Flock }
+
+func (m methods) end() {
+	m.fl.Unlock()
+	os.Exit(1)
+}
+
+var shared *flock.Flock
+
+func goodShared(path string) error {
+	shared = flock.New(path)
+	if err := shared.Lock(); err != nil {
+		return err
+	}
+	defer shared.Unlock()
+	go endShared()
+	return serve()
+}
+
+func endShared() {
+	shared.Unlock()
+	os.Exit(1)
+}
+
+// One that is started before the lock is there may end the process.
+func before(path string) error {
+	go endBefore()
+	fl := flock.New(path)
+	if err := fl.Lock(); err != nil {
+		return err
+	}
+	defer fl.Unlock()
+	return serve()
+}
+
+func endBefore() { os.Exit(1) }
 
 func deferredPanic(path string) {
 	fl := flock.New(path)
