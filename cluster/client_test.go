@@ -261,6 +261,72 @@ func TestDoubt(t *testing.T) {
 	})
 }
 
+// TestClockAnHourOff keeps a lock on a machine whose time of day is wrong: nothing but a jump of it says anything.
+func TestClockAnHourOff(t *testing.T) {
+	for _, off := range []time.Duration{time.Hour, -time.Hour} {
+		synctest.Test(t, func(t *testing.T) {
+			m := cluster.NewMemory()
+			clock := &stoppedClock{ProcessClock: cluster.NewProcessClock()}
+			clock.jump.Store(int64(off))
+			c := client(t, m.Client(nil), cluster.Options{Clock: clock, OnFreeze: func(string, bool) { t.Error("in doubt") }})
+			l, err := c.Acquire(t.Context(), "a", cluster.AcquireOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			<-time.After(time.Minute)
+			if err := l.Check(); err != nil {
+				t.Error(err)
+			}
+			other := client(t, m.Client(nil), cluster.Options{})
+			if _, err := other.Acquire(t.Context(), "a", cluster.AcquireOptions{}); !errors.Is(err, cluster.ErrHeld) {
+				t.Error(err)
+			}
+			clock.jump.Store(min(int64(off), 0)) // set back where it was ahead; the other way is a doubt: see TestDoubt
+			<-time.After(time.Minute)
+			if err := l.Check(); err != nil {
+				t.Error("after it was set right: ", err)
+			}
+			l.Release(t.Context())
+			closed(t, c)
+			closed(t, other)
+		})
+	}
+}
+
+// TestLimit answers in time when the engine is silent, and does not count the lock-delay.
+func TestLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := cluster.NewMemory()
+		b := m.Client(nil)
+		b.Cut(true)
+		c, begin := client(t, b, cluster.Options{TTL: time.Minute}), time.Now()
+		_, err := c.Acquire(t.Context(), "a", cluster.AcquireOptions{Limit: 4 * time.Second})
+		if took := time.Since(begin); !errors.Is(err, cluster.ErrSilent) || errors.Is(err, cluster.ErrHeld) || took != 4*time.Second {
+			t.Errorf("after %v: %v", took, err)
+		}
+		closed(t, c)
+		crashed, err := m.Client(nil).Grant(t.Context(), time.Minute)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := crashed.Claim(t.Context(), cluster.Request{Name: "a", Nonce: "n", Delay: 10 * time.Second}); err != nil {
+			t.Fatal(err)
+		}
+		if err := crashed.Revoke(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		next := client(t, m.Client(nil), cluster.Options{})
+		begin = time.Now()
+		var delays []time.Duration
+		l, err := next.Acquire(t.Context(), "a", cluster.AcquireOptions{Limit: 4 * time.Second, OnDelay: func(d time.Duration) { delays = append(delays, d) }})
+		if err != nil || time.Since(begin) != 10*time.Second || len(delays) != 1 || delays[0] != 10*time.Second {
+			t.Fatalf("after %v, delays %v: %v", time.Since(begin), delays, err)
+		}
+		l.Release(t.Context())
+		closed(t, next)
+	})
+}
+
 // TestAgainAfterBreak takes a lock again with the same client while the owner before, whose claim was broken, still works:
 // that its claim is gone says nothing about the new one.
 func TestAgainAfterBreak(t *testing.T) {

@@ -20,6 +20,7 @@ type held struct {
 	killed  chan struct{} // closed when the work must be killed
 	free    chan struct{} // closed when nothing is left of the claim
 	granted func(delay time.Duration)
+	floor   uint64
 
 	ctx    context.Context
 	cancel context.CancelCauseFunc

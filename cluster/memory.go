@@ -3,6 +3,8 @@ package cluster
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 )
@@ -57,6 +59,53 @@ func (m *Memory) Writes(name string) uint64 {
 		return l.writes
 	}
 	return 0
+}
+
+// Look gives what there is of one lock, or of all.
+func (c *MemoryClient) Look(_ context.Context, name string) ([]Seen, error) {
+	c.m.mu.Lock()
+	defer c.m.mu.Unlock()
+	var all []Seen
+	for _, n := range slices.Sorted(maps.Keys(c.m.locks)) {
+		l := c.m.locks[n]
+		if name != "" && n != name || l.last == "" {
+			continue
+		}
+		s := SeenOf(n, n, "", l.last)
+		if l.by != nil {
+			s = SeenOf(n, n, l.record.Text(), l.last)
+			s.Token = l.token
+		}
+		all = append(all, s)
+	}
+	return all, nil
+}
+
+// Raise makes later tokens higher than above.
+func (c *MemoryClient) Raise(_ context.Context, name string, above uint64) error {
+	c.m.mu.Lock()
+	defer c.m.mu.Unlock()
+	if l := c.m.locks[name]; l != nil && l.by != nil {
+		return HeldBy(name, name, l.record.Text(), l.token)
+	}
+	c.m.tokens = max(c.m.tokens, above)
+	return nil
+}
+
+// Break removes a claim.
+func (c *MemoryClient) Break(_ context.Context, name string, token uint64, why string) error {
+	c.m.mu.Lock()
+	defer c.m.mu.Unlock()
+	l := c.m.locks[name]
+	if l == nil || l.by == nil || l.token != token {
+		return ErrNotThere
+	}
+	text, err := BrokenRecord(l.record.Text(), why)
+	if err == nil {
+		l.last = text
+		c.m.lose(name, l)
+	}
+	return err
 }
 
 // lose ends a claim and pushes it.

@@ -62,6 +62,8 @@ type Record struct {
 	Info string `json:"info,omitempty"`
 	// Ended says that the work of this tenure had ended when it was released.
 	Ended bool `json:"ended,omitempty"`
+	// Broken is why an operator has broken the claim, and who; "" if nobody has.
+	Broken string `json:"broken,omitempty"`
 }
 
 // RecordOf gives what is to be written for a claim.

@@ -133,7 +133,7 @@ func (s *shell) why(c lease.Cause, h *held) error {
 			return h.holder
 		}
 	case lease.BecauseToken:
-		return fmt.Errorf("lock %q: token %d: %w", h.name, h.token, ErrToken)
+		return fmt.Errorf("lock %q: token %d after %d: %w", h.name, h.token, h.floor, ErrToken)
 	case lease.BecauseCancelled:
 		return context.Canceled
 	case lease.BecauseLeave:
@@ -169,7 +169,7 @@ type claimant struct {
 // acquire asks for a claim and waits until it is decided.
 func (s *shell) acquire(ctx context.Context, name string, by claimant) (Lease, error) {
 	h := newHeld(ctx, s, name)
-	h.granted = by.granted
+	h.granted, h.floor = by.granted, by.floor
 	s.mu.Lock()
 	s.numbers++
 	h.id = s.numbers

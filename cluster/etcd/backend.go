@@ -78,6 +78,7 @@ type Backend struct {
 	client *clientv3.Client
 	looked sync.Once
 	refuse error
+	bases  sync.Map // by name: what the tokens of a lock are above the revisions
 }
 
 // New makes a client. Without a password it does not speak to the servers yet.
@@ -106,7 +107,14 @@ func (b *Backend) Close() error { return b.client.Close() }
 // Owner is a condition for transactions of the same etcd: that the claim with this token still owns the lock. A write
 // under it is refused when it comes late, however late its holder hears of the loss.
 func (b *Backend) Owner(name string, token uint64) clientv3.Cmp {
-	return clientv3.Compare(clientv3.ModRevision(b.claimKey(name)), "=", int64(token))
+	return clientv3.Compare(clientv3.ModRevision(b.claimKey(name)), "=", b.revision(name, token))
+}
+
+// revision is the one at which the claim with a token was written. It is known for locks that this client has asked for.
+func (b *Backend) revision(name string, token uint64) int64 {
+	base, _ := b.bases.Load(name)
+	n, _ := base.(uint64)
+	return int64(token - n)
 }
 
 func (b *Backend) claimKey(name string) string {
@@ -115,6 +123,11 @@ func (b *Backend) claimKey(name string) string {
 
 func (b *Backend) lastKey(name string) string {
 	return path.Join(b.c.Prefix, "last", cluster.EscapeName(name))
+}
+
+// baseKey has the number that an operator has raised the tokens of a lock by. It changes only while nobody has the lock.
+func (b *Backend) baseKey(name string) string {
+	return path.Join(b.c.Prefix, "base", cluster.EscapeName(name))
 }
 
 // Grant asks for a lease.

@@ -3,6 +3,8 @@ package etcd_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -111,6 +113,89 @@ func BenchmarkHandOff(b *testing.B) {
 				<-got
 			}
 			b.ReportMetric(float64(sum.Microseconds())/float64(b.N), "us/hand-off")
+		})
+	}
+}
+
+// BenchmarkDrain lets 50 waiters have a lock one after the other: from the first release to the last one's.
+func BenchmarkDrain(b *testing.B) {
+	const waiters = 50
+	host := addr(start(b, 1)[0])
+	for name, make := range map[string]func(*testing.B, string) taker{"ours": ours, "mutex": mutex} {
+		b.Run(name, func(b *testing.B) {
+			first := make(b, host)
+			var all [waiters]taker
+			for i := range all {
+				all[i] = make(b, host)
+			}
+			var sum time.Duration
+			for b.Loop() {
+				release, _ := first(b, true)
+				done := new(sync.WaitGroup)
+				for _, take := range all {
+					done.Go(func() {
+						mine, _ := take(b, true)
+						mine()
+					})
+				}
+				<-time.After(200 * time.Millisecond) // all are queued
+				begin := time.Now()
+				release()
+				done.Wait()
+				sum += time.Since(begin)
+			}
+			b.ReportMetric(float64(sum.Microseconds())/float64(b.N)/1000, "ms/drain")
+		})
+	}
+}
+
+// BenchmarkHundred takes 100 locks of one lease at once, and gives them back.
+func BenchmarkHundred(b *testing.B) {
+	const locks = 100
+	host := addr(start(b, 1)[0])
+	c, err := cluster.New(backend(b, host), cluster.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { c.Close(context.Background()) })
+	s, err := concurrency.NewSession(raw(b, host))
+	if err != nil {
+		b.Fatal(err)
+	}
+	for name, take := range map[string]func(lock string) func(){
+		"ours": func(lock string) func() {
+			l, err := c.Acquire(b.Context(), lock, cluster.AcquireOptions{})
+			if err != nil {
+				b.Error(err)
+				return func() {}
+			}
+			return func() { l.Release(context.Background()) }
+		},
+		"mutex": func(lock string) func() {
+			m := concurrency.NewMutex(s, "/hundred/"+lock)
+			if err := m.TryLock(b.Context()); err != nil {
+				b.Error(err)
+			}
+			return func() { m.Unlock(context.Background()) }
+		},
+	} {
+		b.Run(name, func(b *testing.B) {
+			var sum time.Duration
+			for b.Loop() {
+				var all, back sync.WaitGroup
+				releases := make([]func(), locks)
+				begin := time.Now()
+				for i := range locks {
+					all.Go(func() { releases[i] = take(fmt.Sprint("lock ", i)) })
+				}
+				all.Wait()
+				sum += time.Since(begin)
+				for _, release := range releases {
+					back.Go(release)
+				}
+				back.Wait()
+			}
+			b.ReportMetric(float64(sum.Microseconds())/float64(b.N)/1000, "ms/100-locks")
 		})
 	}
 }

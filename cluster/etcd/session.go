@@ -59,29 +59,36 @@ func (s *session) Claim(ctx context.Context, r cluster.Request) (cluster.Grant, 
 			clientv3.OpGet(last),
 			clientv3.OpPut(claim, text, clientv3.WithLease(s.id)),
 			clientv3.OpPut(last, text),
+			clientv3.OpGet(s.b.baseKey(r.Name)),
 		).
-		Else(clientv3.OpGet(claim)).
+		Else(clientv3.OpGet(claim), clientv3.OpGet(s.b.baseKey(r.Name))).
 		Commit()
 	if err != nil {
 		return cluster.Grant{}, plain(err)
 	}
+	base, err := baseOf(answer.Responses[len(answer.Responses)-1].GetResponseRange().Kvs)
+	if err != nil {
+		return cluster.Grant{}, err
+	}
+	s.b.bases.Store(r.Name, base)
 	before := ""
 	if kvs := answer.Responses[0].GetResponseRange().Kvs; len(kvs) > 0 {
 		before = string(kvs[0].Value)
 		if !answer.Succeeded {
 			kv := kvs[0]
-			held := cluster.HeldBy(r.Name, claim, before, uint64(kv.ModRevision))
+			held := cluster.HeldBy(r.Name, claim, before, base+uint64(kv.ModRevision))
 			held.Position = answer.Header.Revision
 			if clientv3.LeaseID(kv.Lease) == s.id && before == text {
-				s.watch(r, kv.ModRevision)
-				return cluster.Grant{Token: uint64(kv.ModRevision), Delay: r.Delay}, nil
+				s.watch(r, base+uint64(kv.ModRevision))
+				return cluster.Grant{Token: base + uint64(kv.ModRevision), Delay: r.Delay}, nil
 			}
 			s.asked.Leave(r.Nonce, s.ttl)
 			return cluster.Grant{}, held
 		}
 	}
-	s.watch(r, answer.Header.Revision)
-	return cluster.GrantAfter(uint64(answer.Header.Revision), before), nil
+	token := base + uint64(answer.Header.Revision)
+	s.watch(r, token)
+	return cluster.GrantAfter(token, before), nil
 }
 
 // Release is one transaction. A nonce that was never asked for on this lease has no claim.
@@ -94,7 +101,7 @@ func (s *session) Release(ctx context.Context, c cluster.Claim, clean bool) erro
 	claim := s.b.claimKey(c.Name)
 	is := []clientv3.Cmp{clientv3.Compare(clientv3.Value(claim), "=", record.Text())}
 	if c.Token != 0 {
-		is = append(is, clientv3.Compare(clientv3.ModRevision(claim), "=", int64(c.Token)))
+		is = append(is, s.b.Owner(c.Name, c.Token))
 	}
 	then := []clientv3.Op{clientv3.OpDelete(claim)}
 	if clean {
@@ -123,7 +130,7 @@ func (s *session) Verify(ctx context.Context, claims []cluster.Claim) ([]string,
 		}
 		for i, c := range claims[:n] {
 			kvs := answer.Responses[i].GetResponseRange().Kvs
-			if len(kvs) == 0 || kvs[0].ModRevision != int64(c.Token) { // the revision is that of our write alone
+			if len(kvs) == 0 || kvs[0].ModRevision != s.b.revision(c.Name, c.Token) { // the revision is that of our write alone
 				gone = append(gone, c.Nonce)
 			}
 		}
@@ -133,11 +140,11 @@ func (s *session) Verify(ctx context.Context, claims []cluster.Claim) ([]string,
 }
 
 // watch tells of any change of a claim after it was made.
-func (s *session) watch(r cluster.Request, token int64) {
+func (s *session) watch(r cluster.Request, token uint64) {
 	s.asked.Own(r.Nonce)
 	time.AfterFunc(watchAfter, func() {
 		if mine, _ := s.asked.Get(r.Nonce); mine.Owned && s.ctx.Err() == nil {
-			s.follow(cluster.Claim{Name: r.Name, Nonce: r.Nonce, Token: uint64(token)})
+			s.follow(cluster.Claim{Name: r.Name, Nonce: r.Nonce, Token: token})
 		}
 	})
 }
@@ -145,7 +152,7 @@ func (s *session) watch(r cluster.Request, token int64) {
 func (s *session) follow(c cluster.Claim) {
 	ctx, cancel := context.WithCancel(s.ctx)
 	defer cancel()
-	for e := range s.b.client.Watch(ctx, s.b.claimKey(c.Name), clientv3.WithRev(int64(c.Token)+1)) {
+	for e := range s.b.client.Watch(ctx, s.b.claimKey(c.Name), clientv3.WithRev(s.b.revision(c.Name, c.Token)+1)) {
 		switch {
 		case len(e.Events) > 0:
 			s.asked.Leave(c.Nonce, s.ttl)

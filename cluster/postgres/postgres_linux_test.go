@@ -120,6 +120,7 @@ func TestContract(t *testing.T) {
 	}
 	t.Run("contract", func(t *testing.T) {
 		clustertest.Run(t, clustertest.Engine{
+			TTL: 4 * time.Second,
 			New: func(t testing.TB) cluster.Backend { return backend(t, addr) },
 			NewCut: func(t testing.TB) (cluster.Backend, func(), func()) {
 				p := clustertest.NewProxy(t, addr)

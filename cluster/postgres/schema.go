@@ -23,7 +23,7 @@ CREATE INDEX IF NOT EXISTS lock_session ON $S.lock (session) WHERE session IS NO
 func quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
 // statements are those of a schema.
-type statements struct{ claim, look, renew, verify, release, revoke string }
+type statements struct{ claim, look, renew, verify, release, revoke, list, raise, unclaim string }
 
 func newStatements(schema string) statements {
 	in := func(s string) string { return strings.ReplaceAll(s, "$S", quote(schema)) }
@@ -44,6 +44,19 @@ WITH made AS (
 SELECT token, coalesce(nonce, ''), coalesce(session, ''), record, nonce IS NOT NULL AND expires > clock_timestamp(),
 	(extract(epoch FROM expires - clock_timestamp()) * 1000)::bigint
 FROM $S.lock WHERE name = $1`),
+		list: in(`
+SELECT name, token, record, nonce IS NOT NULL AND expires > clock_timestamp(),
+	(extract(epoch FROM expires - clock_timestamp()) * 1000)::bigint
+FROM $S.lock WHERE $1 = '' OR name = $1 ORDER BY name`),
+		raise: in(`
+INSERT INTO $S.lock AS l (name, token, expires, record, last) VALUES ($1, $2, clock_timestamp(), '', '')
+ON CONFLICT (name) DO UPDATE SET token = greatest(l.token, excluded.token)
+WHERE l.nonce IS NULL OR l.expires <= clock_timestamp() RETURNING token`),
+		unclaim: in(`
+WITH freed AS (
+	UPDATE $S.lock SET nonce = NULL, session = NULL, record = $4
+	WHERE name = $1 AND token = $2 AND record = $3 AND nonce IS NOT NULL AND expires > clock_timestamp() RETURNING name
+), told AS (SELECT pg_notify($5, name) FROM freed) SELECT count(*) FROM told`),
 		// What has run out is not brought back.
 		renew: in(`
 UPDATE $S.lock SET expires = clock_timestamp() + $2::bigint * interval '1 millisecond'

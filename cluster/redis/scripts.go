@@ -4,7 +4,7 @@ import "github.com/redis/go-redis/v9"
 
 // Each script is atomic. KEYS are those of one lock; times are milliseconds for PX and PEXPIRE, which Redis counts on its
 // own clock from when it runs the script.
-type scripts struct{ claim, renew, verify, release *redis.Script }
+type scripts struct{ claim, renew, verify, release, look, raise *redis.Script }
 
 func newScripts() scripts {
 	return scripts{
@@ -31,6 +31,20 @@ if redis.call('TYPE', KEYS[1]).ok == 'string' and redis.call('GET', KEYS[1]) == 
   return redis.call('PEXPIRE', KEYS[1], ARGV[2])
 end
 return 0`),
+		// Gives the claim, what was left, the token, and how long the claim lives in milliseconds.
+		look: redis.NewScript(`
+local function text(key)
+  local kind = redis.call('TYPE', key).ok
+  if kind == 'none' then return '' end
+  return kind == 'string' and redis.call('GET', key) or kind
+end
+return {text(KEYS[1]), text(KEYS[2]), redis.call('GET', KEYS[3]) or '0', redis.call('PTTL', KEYS[1])}`),
+		// ARGV: a number, as text: those of Lua are not exact. It only rises, and only while there is no claim.
+		raise: redis.NewScript(`
+if redis.call('EXISTS', KEYS[1]) == 1 then return 0 end
+local there, above = redis.call('GET', KEYS[3]) or '0', ARGV[1]
+if #there < #above or #there == #above and there < above then redis.call('SET', KEYS[3], above) end
+return 1`),
 		// ARGV: record, token.
 		verify: redis.NewScript(`
 if redis.call('TYPE', KEYS[1]).ok == 'string' and redis.call('GET', KEYS[1]) == ARGV[1] and redis.call('GET', KEYS[3]) == ARGV[2] then

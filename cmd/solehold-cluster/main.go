@@ -1,5 +1,5 @@
 // Command solehold-cluster has what a lock over several machines needs: the clients of the engines. `solehold run
-// --cluster` starts `solehold-cluster agent` for each run; nobody else does.
+// --cluster` starts `solehold-cluster agent` for each run; the other commands are for people.
 package main
 
 import (
@@ -9,15 +9,16 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/solehold/solehold/cluster"
 	"github.com/solehold/solehold/internal/agent"
+	"github.com/solehold/solehold/internal/clustercli"
 )
 
 const exitUsage = 64
 
 func main() {
-	if len(os.Args) != 2 || os.Args[1] != "agent" {
-		fmt.Fprintln(os.Stderr, "solehold-cluster: solehold run --cluster starts this program; there is nothing in it to be started by hand yet")
-		os.Exit(exitUsage)
+	if len(os.Args) < 2 || os.Args[1] != "agent" {
+		os.Exit(byHand())
 	}
 	// Those who stop a service signal all of its processes. The agent goes when the run does.
 	signal.Ignore(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGPIPE)
@@ -25,4 +26,14 @@ func main() {
 		fmt.Fprintln(os.Stderr, "solehold-cluster:", err)
 		os.Exit(exitUsage)
 	}
+}
+
+// byHand is what a person has asked for.
+func byHand() int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	return clustercli.Run(ctx, clustercli.Env{
+		Stdout: os.Stdout, Stderr: os.Stderr, Open: agent.Engine,
+		Sources: cluster.Sources{Env: os.Getenv, ReadFile: os.ReadFile},
+	}, os.Args[1:])
 }

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"fmt"
+	"os"
 
 	"github.com/solehold/solehold/cluster"
 	"github.com/solehold/solehold/cluster/etcd"
@@ -14,7 +15,7 @@ import (
 func Engine(t cluster.Target) (cluster.Backend, error) {
 	switch t.Engine {
 	case "etcd":
-		return backend(t, etcd.ConfigOf, etcd.New)
+		return backend(t, etcdConfig, etcd.New)
 	case "redis":
 		return backend(t, redis.ConfigOf, func(c redis.Config) (*redis.Backend, error) { return redis.New(c), nil })
 	case "postgres":
@@ -23,6 +24,13 @@ func Engine(t cluster.Target) (cluster.Backend, error) {
 		return backend(t, zookeeper.ConfigOf, func(c zookeeper.Config) (*zookeeper.Backend, error) { return zookeeper.New(c), nil })
 	}
 	return nil, fmt.Errorf("%w: there is no engine %.40q: etcd, postgres, redis, zookeeper", cluster.ErrURL, t.Engine)
+}
+
+// etcdConfig says what is wrong with a server to whoever has started us.
+func etcdConfig(t cluster.Target) (etcd.Config, error) {
+	c, err := etcd.ConfigOf(t)
+	c.OnWarning = func(err error) { fmt.Fprintln(os.Stderr, "solehold-cluster: warning:", err) }
+	return c, err
 }
 
 // backend avoids the nil pointer in an interface.

@@ -32,7 +32,10 @@ var starting sync.Mutex
 func startEtcd(dir string) (*embed.Etcd, error) {
 	starting.Lock()
 	defer starting.Unlock()
-	client, peer := freeURL(), freeURL()
+	return startEtcdAt(dir, freeURL(), freeURL())
+}
+
+func startEtcdAt(dir string, client, peer url.URL) (*embed.Etcd, error) {
 	c := embed.NewConfig()
 	c.Name, c.Dir, c.Logger = "m", dir, "zap"
 	c.ZapLoggerBuilder = embed.NewZapLoggerBuilder(zap.NewNop())

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/solehold/solehold/cluster"
+	"github.com/solehold/solehold/cluster/etcd"
 	"github.com/solehold/solehold/internal/agent/wire"
 	"github.com/solehold/solehold/internal/lease"
 )
@@ -14,14 +15,14 @@ func failure(err error) wire.Message {
 	m := wire.Message{Kind: wire.Failed, Fault: wire.Away, Text: err.Error()}
 	var held *cluster.HeldError
 	switch {
-	case errors.As(err, &held) && held.Foreign:
+	case errors.As(err, &held) && held.Foreign, errors.Is(err, etcd.ErrVersion):
 		m.Fault = wire.Unsafe
 	case errors.As(err, &held):
 		m.Kind, m.Fault, m.Info, m.Token = wire.Refused, "", held.Info, held.Token
 	case errors.Is(err, cluster.ErrURL), errors.Is(err, cluster.ErrName), errors.Is(err, lease.ErrConfig):
 		m.Fault = wire.Usage
 	case errors.Is(err, cluster.ErrToken):
-		m.Fault = wire.Unsafe
+		m.Fault = wire.Behind
 	case errors.Is(err, context.Canceled):
 		m.Fault = wire.Stopped
 	}

@@ -24,7 +24,7 @@ import (
 const patience = 60 * time.Second
 
 // ttl is the time to live in these tests; the lock-delay has its least value.
-const ttl = 3 * time.Second
+const ttl = 5 * time.Second
 
 // host is one machine: a data directory of its own, and a network that can be cut.
 type host struct {
@@ -37,6 +37,8 @@ type host struct {
 	runs  int
 
 	through []string // what a run is started through
+	at      string   // the engine's address in place of the proxy
+	command []string // in place of work
 }
 
 func newHost(t *testing.T, lock, engine string) *host {
@@ -49,7 +51,13 @@ func newHost(t *testing.T, lock, engine string) *host {
 	return h
 }
 
-func (h *host) url() string { return "etcd://" + h.proxy.Addr() + "/test/dir?ttl=" + ttl.String() }
+func (h *host) url() string {
+	at := h.at
+	if at == "" {
+		at = h.proxy.Addr()
+	}
+	return "etcd://" + at + "/test/dir?ttl=" + ttl.String()
+}
 
 // run is one `solehold run` on a host.
 type run struct {
@@ -88,11 +96,16 @@ func (h *host) start(args ...string) *run {
 	}
 	h.runs++
 	r := &run{t: h.t, file: filepath.Join(h.base, "work"+string(rune('0'+h.runs))), done: make(chan struct{})}
-	line := append([]string{"run", "--cluster", h.url(), "--cluster-name", h.name}, args...)
-	line = slices.Concat(h.through, []string{tool}, line, []string{h.dir, "--", os.Args[0]}, how)
+	line := append([]string{"run", "--cluster", h.url(), "--cluster-name", h.name, "--timeout", patience.String()}, args...)
+	command := h.command
+	if command == nil {
+		command = append([]string{os.Args[0]}, how...)
+	}
+	line = slices.Concat(h.through, []string{tool}, line, []string{h.dir, "--"}, command)
 	r.cmd = exec.Command(line[0], line[1:]...)
 	r.cmd.Env = append(append(os.Environ(), workVar+"="+r.file), h.env...)
 	r.cmd.Stderr = &r.stderr
+	r.cmd.WaitDelay = 2 * time.Second // a command that outlives its run keeps this pipe: a fault that is planted would hang the test
 	r.called = cluster.SystemClock().Now()
 	if err := r.cmd.Start(); err != nil {
 		h.t.Fatal(err)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -142,7 +143,7 @@ func TestOldTokenIsRefused(t *testing.T) {
 	}
 	h := newHost(t, "x", old)
 	a := h.start()
-	a.works()
+	one := a.works()
 	a.signal(syscall.SIGTERM)
 	a.ended()
 	page := filepath.Join(h.dir, ".solehold", "cluster.json")
@@ -156,11 +157,33 @@ func TestOldTokenIsRefused(t *testing.T) {
 			t.Error("it was started")
 		}
 	}
+	raise(t, h)
+	c := h.start()
+	if three := c.works(); three.Token <= one.Token {
+		t.Errorf("token %d after %d", three.Token, one.Token)
+	}
+	c.signal(syscall.SIGTERM)
+	c.ended()
 	if err := os.WriteFile(page, []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if b := h.start(); b.ended() != 78 || !strings.Contains(b.stderr.String(), "cluster.json") {
 		t.Error(b.stderr.String())
+	}
+}
+
+// raise does what the refusal says, with the number that it names.
+func raise(t *testing.T, h *host) {
+	t.Helper()
+	b := h.start()
+	b.ended()
+	said := regexp.MustCompile(`token \d+ after (\d+)`).FindStringSubmatch(b.stderr.String())
+	if said == nil || !strings.Contains(b.stderr.String(), "solehold cluster raise --cluster URL NAME --above N") {
+		t.Fatal(b.stderr.String())
+	}
+	code, text := exited(t, tool, "cluster", "raise", "--cluster", h.url(), "--timeout", patience.String(), h.name, "--above", said[1])
+	if code != 0 {
+		t.Fatalf("code %d: %s", code, text)
 	}
 }
 

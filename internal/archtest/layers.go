@@ -107,7 +107,11 @@ func inner() []layer {
 		},
 		{
 			"internal/agent", list("cluster/...", "internal/agent/wire", "internal/lease", "internal/supervise"), nil,
-			list(".", "internal/procfs", "go.etcd.io/etcd", "go.uber.org/zap", xsys), "an agent joins an engine and a tree that must stop",
+			list(".", "internal/procfs", "internal/testneed", "go.etcd.io/etcd", "go.uber.org/zap", "google.golang.org/grpc", xsys), "an agent joins an engine and a tree that must stop",
+		},
+		{
+			"internal/clustercli", list(".", "cluster"), list(cobra), list("internal/agent", "cluster/..."),
+			"what an operator does is told an engine by its contract",
 		},
 		{"docs/findings", nil, nil, nil, "pages know nothing of the program that shows them"},
 		{
@@ -146,7 +150,7 @@ func outer() []layer {
 		{"internal/drillcli", list(".", "internal/drill", "internal/lab"), list(cobra, pflag, xsys, "golang.org/x/term"), list(testscript), "flags, output and exit codes of drill and lab, apart from the lean binary"},
 		{"internal/mangen", list("internal/cli", "internal/drillcli", "internal/journald"), list(cobra), nil, "pages and completion come from the texts of the commands"},
 		{"cmd/solehold", list("internal/cli"), nil, list(testscript), "only the outermost layer imports internal/cli"},
-		{"cmd/solehold-cluster", list(".", "internal/cli", "internal/diagnose", "internal/agent", "cluster/..."), list(cobra, xsys), list(testscript), wiring},
+		{"cmd/solehold-cluster", list(".", "internal/cli", "internal/diagnose", "internal/agent", "internal/clustercli", "cluster/..."), list(cobra, xsys), list(testscript), wiring},
 		{"cmd/solehold-serve", list("internal/cli", "internal/web", "internal/diagnose"), list(cobra, xsys), list(testscript), wiring},
 		{"cmd/solehold-drill", list("internal/drillcli"), nil, list(testscript, "internal/drill"), wiring},
 		{"cmd/solehold-probe", list("health", "health/grpchealth", "health/healthtls"), list(cobra), list(testscript, "google.golang.org/grpc"), wiring},

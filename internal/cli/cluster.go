@@ -101,7 +101,7 @@ func codeOfCluster(err error) (code int, ok bool) {
 	switch failed.Fault {
 	case wire.Usage:
 		return exitUsage, true
-	case wire.Unsafe:
+	case wire.Unsafe, wire.Behind:
 		return exitRefused, true
 	case wire.Missing:
 		return exitCreate, true
@@ -122,6 +122,8 @@ func clusterStep(err error) string {
 	switch failed.Fault {
 	case wire.Usage:
 		return "see docs/cluster.md for the parts of the URL"
+	case wire.Behind:
+		return "find out which engine is the right one; if this one was restored or replaced for good: solehold cluster raise --cluster URL NAME --above N"
 	case wire.Unsafe:
 		return "find out which engine is the right one before anything is started"
 	case wire.Missing:

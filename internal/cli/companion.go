@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -15,7 +16,8 @@ import (
 // heavy dependencies are programs of their own. It looks beside this program
 // first, then on PATH. ran is false where the verb is ours, or nobody's.
 func companion(env Env, root *cobra.Command, args []string) (code int, ran bool) {
-	if len(args) == 0 || strings.HasPrefix(args[0], "-") || strings.ContainsAny(args[0], "/\\.") || builtIn(root, args[0]) {
+	if !clustered(args) &&
+		(len(args) == 0 || strings.HasPrefix(args[0], "-") || strings.ContainsAny(args[0], "/\\.") || builtIn(root, args[0])) {
 		return 0, false
 	}
 	name, words := companionOf(args)
@@ -28,12 +30,21 @@ func companion(env Env, root *cobra.Command, args []string) (code int, ran bool)
 	return exitCreate, true
 }
 
+// clustered are the commands that the cluster's companion has too: those about an
+// engine instead of a directory.
+func clustered(args []string) bool {
+	return len(args) > 0 && args[0] == "status" &&
+		slices.ContainsFunc(args, func(s string) bool { return s == "--cluster" || strings.HasPrefix(s, "--cluster=") })
+}
+
 // companionOf gives the program of a verb, and its words: those after the verb,
 // or with it where one program has several.
 func companionOf(args []string) (name string, words []string) {
 	switch args[0] {
 	case "drill", "lab":
 		return "solehold-drill", args
+	case "status":
+		return clusterProgram, args
 	}
 	return "solehold-" + args[0], args[1:]
 }

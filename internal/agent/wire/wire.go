@@ -56,7 +56,8 @@ type Fault string
 const (
 	Usage   Fault = "usage"   // the command line or the URL is wrong
 	Away    Fault = "away"    // the engine does not answer
-	Unsafe  Fault = "unsafe"  // it would not be safe: an old token, a foreign key
+	Unsafe  Fault = "unsafe"  // it would not be safe: a foreign key, a file that cannot be read
+	Behind  Fault = "behind"  // its tokens are not above the last one here
 	Stopped Fault = "stopped" // the wait was ended
 	Missing Fault = "missing" // there is no agent to be started
 )
