@@ -1,6 +1,4 @@
-//go:build !solehold_portable
-
-package solehold_test
+package realtest_test
 
 import (
 	"bytes"
@@ -26,12 +24,16 @@ func TestUnderWine(t *testing.T) {
 	}
 }
 
+// top is the module's folder.
+const top = "../.."
+
 // passed is a line of a test, not of a part of one.
 var passed = regexp.MustCompile(`(?m)^--- PASS: (\w+)`)
 
 func runUnderWine(t *testing.T, w *testneed.Windows, pkg string) {
 	exe := filepath.Join(t.TempDir(), "tests.exe")
 	build := exec.Command("go", "test", "-c", "-o", exe, "./"+pkg)
+	build.Dir = top
 	build.Env = append(os.Environ(), "GOOS=windows", "GOARCH=amd64", "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -40,7 +42,7 @@ func runUnderWine(t *testing.T, w *testneed.Windows, pkg string) {
 	defer cancel()
 	var out bytes.Buffer
 	cmd := w.Command(ctx, exe, "-test.v", "-test.timeout=9m")
-	cmd.Dir = pkg // where the go command would run it
+	cmd.Dir = filepath.Join(top, pkg) // where the go command would run it
 	cmd.Stdout, cmd.Stderr = &out, &out
 	cmd.WaitDelay = time.Second
 	err := cmd.Run()
