@@ -1,9 +1,9 @@
+//go:build !solehold_portable
+
 package supervise
 
 import (
-	"os"
 	"os/signal"
-	"slices"
 	"syscall"
 )
 
@@ -20,10 +20,7 @@ const (
 func (r *runner) listen() {
 	signal.Notify(r.children, syscall.SIGCHLD)
 	r.forward(syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGUSR1, syscall.SIGUSR2)
-	// Caught so that a reader of our messages who leaves, or a file that may not
-	// grow, is an error of one write and not the end of the wrapper. Nobody
-	// reads these; a command gets them itself.
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE, syscall.SIGXFSZ)
+	surviveReaders()
 }
 
 // listenToAll catches the others, too, just before there is a command to pass
@@ -35,21 +32,4 @@ func (r *runner) listenToAll() {
 	for s := firstRealTime; s <= lastRealTime; s++ {
 		r.forward(syscall.Signal(s))
 	}
-}
-
-func (r *runner) forward(signals ...os.Signal) {
-	if heard := slices.DeleteFunc(signals, signal.Ignored); len(heard) > 0 { // none would mean all
-		signal.Notify(r.signals, heard...)
-	}
-}
-
-// isStop tells the signals that mean the end.
-func isStop(s os.Signal) bool {
-	return s == syscall.SIGTERM || s == syscall.SIGINT
-}
-
-// endsWait tells the signals that end the wait for a lock: those, and a terminal
-// that was closed or told to quit.
-func endsWait(s os.Signal) bool {
-	return isStop(s) || s == syscall.SIGHUP || s == syscall.SIGQUIT
 }

@@ -1,3 +1,5 @@
+//go:build !solehold_portable
+
 package supervise
 
 import (
@@ -76,7 +78,7 @@ func (g *Guard) Watch(pid int, start uint64, group string) error {
 	if st.PPID != g.tree.self && !g.Orphaned() {
 		return fmt.Errorf("pid %d was not started by pid %d", pid, g.tree.self)
 	}
-	g.left.add(st)
+	g.left.add(birth{st.PID, st.StartTicks})
 	return nil
 }
 
@@ -143,9 +145,9 @@ func (g *Guard) gather(ctx context.Context) {
 	if pids, err = solehold.Sharers(ctx, g.dir, &g.o); err == nil {
 		sharers.keep(pids) // those are held by their descriptors, and share it now
 	}
-	for pid, h := range sharers.handles {
-		if g.left.handles[pid] == nil && pid != os.Getpid() {
-			g.left.handles[pid] = h
+	for pid, h := range sharers.grips {
+		if g.left.grips[pid] == nil && pid != os.Getpid() {
+			g.left.grips[pid] = h
 			continue
 		}
 		h.Close()
@@ -156,7 +158,7 @@ func (g *Guard) gather(ctx context.Context) {
 // by its cgroup, by the processes that were seen, and, when the run is dead, by
 // the directory itself, which whoever is left holds.
 func (g *Guard) Gone(ctx context.Context) bool {
-	for _, h := range g.left.handles {
+	for _, h := range g.left.grips {
 		if !h.Ended() {
 			return false
 		}

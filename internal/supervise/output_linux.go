@@ -1,25 +1,15 @@
+//go:build !solehold_portable
+
 package supervise
 
 import (
 	"fmt"
 	"io"
 	"os"
-	"sync"
 	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
-)
-
-const (
-	// tailSize is how much of the end of the output is kept.
-	tailSize = 64 << 10
-	// stall is how long the command waits for a reader of its output that takes
-	// nothing at all. After that its output is dropped until the reader goes on:
-	// a service must not hang because of its log.
-	stall = time.Second
-	// drain is how long the last output is waited for at the end.
-	drain = 2 * time.Second
 )
 
 // output passes the command's output on, unchanged, and keeps its end. A nil one
@@ -207,7 +197,7 @@ func (s *stream) pass(text []byte) bool {
 			s.dropped += int64(len(text))
 			return true
 		}
-		out, note := text[:min(len(text), piece)], s.gap()
+		out, note := text[:min(len(text), piece)], gap(s.dropped)
 		if len(note) > 0 { // in one piece with what follows: the room may be for one
 			out = append(note, text[:min(len(text), piece-len(note))]...)
 		}
@@ -226,14 +216,6 @@ func (s *stream) pass(text []byte) bool {
 	return true
 }
 
-// gap tells of what was dropped; empty where nothing was.
-func (s *stream) gap() []byte {
-	if s.dropped == 0 {
-		return nil
-	}
-	return fmt.Appendf(nil, "\nsolehold: %d bytes of output are missing here: nobody read them\n", s.dropped)
-}
-
 // writable waits until a descriptor takes something; one that is broken does.
 func writable(fd int, patience time.Duration) bool {
 	p := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLOUT}}
@@ -243,32 +225,4 @@ func writable(fd int, patience time.Duration) bool {
 			return n > 0 || err != nil
 		}
 	}
-}
-
-// tail keeps the last bytes of what it is given.
-type tail struct {
-	mu   sync.Mutex
-	ring []byte
-	next int // where the ring is written, once it is full
-}
-
-// add is called with mu locked.
-func (t *tail) add(text []byte) {
-	text = text[max(0, len(text)-tailSize):]
-	if room := tailSize - len(t.ring); room > 0 {
-		n := min(room, len(text))
-		t.ring = append(t.ring, text[:n]...)
-		text = text[n:]
-	}
-	for len(text) > 0 {
-		n := copy(t.ring[t.next:], text)
-		t.next = (t.next + n) % tailSize
-		text = text[n:]
-	}
-}
-
-func (t *tail) text() []byte {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return append(append([]byte(nil), t.ring[t.next:]...), t.ring[:t.next]...)
 }

@@ -1,3 +1,5 @@
+//go:build !solehold_portable
+
 package supervise
 
 import (
@@ -39,6 +41,16 @@ func (r *runner) keepSlim() {
 		}
 	}
 }
+
+// probed drops the code that a probe needed, where there is time until the next one.
+func (r *runner) probed() {
+	if r.c.Health != nil && r.c.Health.Schedule.Period >= slimProbing {
+		go dropCode(r.tree.proc)
+	}
+}
+
+// relieve gives back what taking evidence needed.
+func (r *runner) relieve() { time.AfterFunc(slimAfter, func() { slim(r.tree.proc) }) }
 
 // slim gives back what only the start needed. A wrapper waits for months beside
 // its service: the heap that the flags and the record took, and the pages of

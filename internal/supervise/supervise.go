@@ -183,7 +183,30 @@ func (e End) String() string {
 	case e.Signal != 0:
 		return "killed by " + SignalName(e.Signal)
 	}
-	return fmt.Sprintf("exit code %d", e.Code)
+	return codeText(e.Code)
+}
+
+// codeText says an exit code. Windows' own for a process that it ended are known
+// by their hexadecimal digits.
+func codeText(code int) string {
+	const own = 0xC0000000
+	if code < own {
+		return fmt.Sprintf("exit code %d", code)
+	}
+	text := fmt.Sprintf("exit code 0x%08x", code)
+	switch code {
+	case 0xC0000005:
+		text += ", access violation"
+	case 0xC00000FD:
+		text += ", stack overflow"
+	case 0xC0000135:
+		text += ", a DLL is missing"
+	case 0xC0000142:
+		text += ", a DLL could not begin"
+	case 0xC000013A:
+		text += ", ended by Ctrl+C"
+	}
+	return text
 }
 
 // CommandError says that the command cannot be run at all: it was never started
@@ -279,3 +302,8 @@ type StillHeldError struct {
 
 // Error names the directory and what was seen.
 func (e *StillHeldError) Error() string { return e.Dir + " is still held: " + e.Why }
+
+// unable is the error of what this system has not.
+func unable(what string) error {
+	return &solehold.OpError{Op: what, Path: "this system", Reason: solehold.Unsupported, Err: errors.ErrUnsupported}
+}

@@ -1,3 +1,5 @@
+//go:build !solehold_portable
+
 package supervise
 
 import (
@@ -173,6 +175,12 @@ func (t *tree) signal(sig syscall.Signal) {
 		h.Signal(sig)
 		h.Close()
 	}
+}
+
+// ask asks all to end. SIGCONT follows, since a stopped process would not hear it.
+func (t *tree) ask() {
+	t.signal(syscall.SIGTERM)
+	t.signal(syscall.SIGCONT)
 }
 
 // open returns a handle of a process that was just seen here with this start.

@@ -1,0 +1,19 @@
+package supervise
+
+import (
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/windows"
+)
+
+// systemClocks reads the time since the system was started with the time that it
+// slept, and without.
+func systemClocks() (boot, awake time.Duration) {
+	const unit = 100 // ns
+	var n uint64
+	windows.NewLazySystemDLL("kernel32.dll").NewProc("QueryUnbiasedInterruptTime").Call(uintptr(unsafe.Pointer(&n)))
+	return sinceBoot(), time.Duration(n) * unit
+}
+
+func sinceBoot() time.Duration { return windows.DurationSinceBoot() }
