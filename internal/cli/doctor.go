@@ -55,6 +55,9 @@ func (a *app) doctor(cmd *cobra.Command, f *doctorFlags, paths []string) error {
 		return usage(cmd, "--dot, --svg and --watch are three ways to show it: choose one")
 	}
 	o := doctor.Options{Paths: paths, PID: f.pid, MaxAge: time.Duration(f.maxAge), Timeout: time.Duration(f.timeout)}
+	if err := doctor.Able(o); err != nil {
+		return err
+	}
 	if f.redraw > 0 {
 		return a.watchDoctor(cmd, o, time.Duration(f.redraw))
 	}

@@ -38,7 +38,7 @@ const fewFiles = "too few files may be open (ulimit -n)"
 func runCodes() []exitCode {
 	return []exitCode{
 		{0, "the directory, or the lock of the cluster, already has its owner (--held-exit changes this code)"},
-		{exitUsage, "the command line is wrong, or there is no such command"},
+		{exitUsage, "the command line is wrong, there is no such command, or this system has not what it asks for"},
 		{exitGaveUp, "gave up: the command failed too often"},
 		{exitCreate, "something cannot be opened or made: missing, full, read-only"},
 		{exitLockIO, "the file system refused the lock, or it or the cluster did not answer"},
@@ -309,7 +309,7 @@ func nextStep(err error) string {
 	case solehold.Unanswered:
 		return "check whether the disk or the server behind it still answers"
 	case solehold.Unsupported:
-		return "use Linux: this system is not supported yet"
+		return "that is for other systems: see the table of systems in README.md"
 	case solehold.CannotCreate:
 		return createStep(op)
 	}
@@ -333,9 +333,17 @@ func permissionStep(op *solehold.OpError) string {
 		return "not even root may: it is immutable (lsattr), or its server or container maps root to another user"
 	}
 	if st, err := os.Stat(op.Path); err == nil {
-		return fmt.Sprintf("you are uid %d; it is %s%s: run as its owner, or chown it", os.Getuid(), st.Mode(), ownerOf(st))
+		return fmt.Sprintf("%s; it is %s%s: run as its owner, or chown it", youAre(), st.Mode(), ownerOf(st))
 	}
-	return fmt.Sprintf("you are uid %d: run as the directory's owner", os.Getuid())
+	return youAre() + ": run as the directory's owner"
+}
+
+// youAre names the user, who has a number on some systems.
+func youAre() string {
+	if id := os.Getuid(); id >= 0 {
+		return fmt.Sprintf("you are uid %d", id)
+	}
+	return "you are " + os.Getenv("USERNAME")
 }
 
 func createStep(op *solehold.OpError) string {

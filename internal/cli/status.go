@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -299,7 +298,7 @@ func statusStep(r diagnose.Report) string {
 		if next := nextStep(r.Err); next != "" {
 			return next
 		}
-		return fmt.Sprintf("ask again as the directory's owner or as root (you are uid %d)", os.Getuid())
+		return "ask again as the directory's owner or as root (" + youAre() + ")"
 	}
 	if r.Owner != nil && r.Owner.WrapperGone {
 		return "stop it, or start with solehold run --orphans=stop"

@@ -23,6 +23,9 @@ func (s *scene) subject() string {
 func (s *scene) sentence() (string, error) {
 	all := s.waiting()
 	subject := s.subject() + "."
+	if toldElsewhere {
+		return subject + " " + s.counted(), nil
+	}
 	if len(all) == 0 && len(s.r.PIDs) > 0 && s.ended() {
 		return subject + " It has ended before it could be looked at.", nil
 	}
@@ -38,6 +41,20 @@ func (s *scene) sentence() (string, error) {
 		return subject + " " + printable(dump), nil
 	}
 	return subject + " " + threadsSentence(all), nil
+}
+
+// counted is what can be said where the system does not tell what threads wait for.
+func (s *scene) counted() string {
+	alive := 0
+	for _, pid := range s.r.PIDs {
+		if _, err := describe(pid); err == nil {
+			alive++
+		}
+	}
+	if alive == 0 && len(s.r.PIDs) > 0 {
+		return "It has ended before it could be looked at."
+	}
+	return fmt.Sprintf("%d of its %d processes live; what their threads wait for this system does not tell.", alive, len(s.r.PIDs))
 }
 
 // ended reports whether every process of the service is gone.

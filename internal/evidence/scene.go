@@ -96,12 +96,23 @@ func (s *scene) command(pid int) string {
 	if st, err := s.proc.Stat(pid); err == nil {
 		return printable(st.Comm)
 	}
+	if text, err := describe(pid); err == nil {
+		name, _, _ := strings.Cut(text, ", started ")
+		return printable(name)
+	}
 	return "not visible"
 }
 
 // processes tells of each process: command, parent, state, place, limits.
 func (s *scene) processes() (string, error) {
 	return s.each(func(b *strings.Builder, pid int) error {
+		if toldElsewhere {
+			text, err := describe(pid)
+			if err == nil {
+				fmt.Fprintf(b, "pid %d  %s\n", pid, printable(text))
+			}
+			return err
+		}
 		st, err := s.proc.Stat(pid)
 		if err != nil {
 			return err

@@ -55,6 +55,9 @@ func (t *target) ask(sig syscall.Signal) (heard int, err error) {
 }
 
 func birthOf(pid int) (birth, error) {
+	if pid <= 0 { // would be this one
+		return birth{}, procid.ErrNotThisProcess
+	}
 	id, err := procid.Of(procfs.Default(), pid)
 	return birth{id.PID, id.StartTicks}, err
 }

@@ -25,11 +25,13 @@ func grasp(b birth) (*grip, error) {
 	if err != nil {
 		return nil, err
 	}
-	if now, err := birthOf(b.pid); err != nil || now != b {
-		windows.CloseHandle(h)
+	g := &grip{h}
+	// One that has ended stays for as long as somebody holds it.
+	if now, err := birthOf(b.pid); err != nil || now != b || g.Ended() {
+		g.Close()
 		return nil, procid.ErrNotThisProcess
 	}
-	return &grip{h}, nil
+	return g, nil
 }
 
 // Signal ends it for SIGKILL. A process of another console cannot be asked.
@@ -61,6 +63,9 @@ func await(g *grip, most time.Duration) {
 func (t *target) ask(sig syscall.Signal) (heard int, err error) { return t.signal(sig) }
 
 func birthOf(pid int) (birth, error) {
+	if pid <= 0 { // the idle process, and what has no parent
+		return birth{}, procid.ErrNotThisProcess
+	}
 	id, err := procid.Of(procfs.Default(), pid)
 	return birth{id.PID, id.StartTicks}, err
 }

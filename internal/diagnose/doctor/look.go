@@ -22,6 +22,9 @@ const firstPIDNamespace = 0xEFFFFFFC
 // Examine looks at the host. It always returns a report, within o.Timeout: what
 // could not be looked at is a gap in it.
 func Examine(ctx context.Context, o Options) Report {
+	if r, done := examine(ctx, o); done {
+		return r
+	}
 	h := newHost(ctx, o)
 	h.snapshot()
 	var r Report

@@ -1,0 +1,358 @@
+package realtest_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/solehold/solehold/internal/testneed"
+)
+
+// elsewhere is another system that can be run here: Windows as far as Wine is one,
+// and the side of macOS and the BSDs, built for Linux.
+type elsewhere struct {
+	t             *testing.T
+	base          string
+	tool, service string
+	command       func(ctx context.Context, exe string, args ...string) *exec.Cmd
+	path          func(string) string
+	windows       bool
+	stopped       int // the exit code of a command that was stopped
+}
+
+// TestElsewhere tells the same stories on each system.
+func TestElsewhere(t *testing.T) {
+	t.Parallel()
+	t.Run("portable", func(t *testing.T) {
+		e := elsewhere{command: exec.CommandContext, path: func(p string) string { return p }, stopped: 7}
+		e.build(t, t.TempDir(), "-tags=solehold_portable")
+		t.Run("units", func(t *testing.T) { e.units(t, "-tags=solehold_portable") })
+		e.stories(t)
+	})
+	t.Run("windows", func(t *testing.T) {
+		w := testneed.Wine(t)
+		// Nobody can be asked to end: Wine has a console only in front of a terminal.
+		e := elsewhere{command: w.Command, path: w.Path, windows: true, stopped: 137}
+		e.build(t, t.TempDir(), "-tags=")
+		t.Run("units", func(t *testing.T) { e.units(t, "-tags=") })
+		e.stories(t)
+	})
+}
+
+// units runs the tests of the parts of that system.
+func (e elsewhere) units(t *testing.T, tags string) {
+	t.Helper()
+	exe := filepath.Join(t.TempDir(), "tests.exe")
+	build := exec.Command("go", "test", "-c", tags, "-o", exe, "../supervise")
+	build.Env = e.environment()
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 4*patience)
+	defer cancel()
+	cmd := e.command(ctx, exe, "-test.v")
+	cmd.WaitDelay = time.Second
+	out, err := cmd.CombinedOutput()
+	if errors.Is(err, exec.ErrWaitDelay) {
+		err = nil // Wine's server keeps the output open, and the tests have ended well
+	}
+	if err != nil || !strings.Contains(string(out), "--- PASS: TestTarget") {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+func (e elsewhere) environment() []string {
+	env := append(os.Environ(), "CGO_ENABLED=0")
+	if e.windows {
+		env = append(env, "GOOS=windows", "GOARCH=amd64")
+	}
+	return env
+}
+
+func (e elsewhere) stories(t *testing.T) {
+	t.Helper()
+	for name, story := range map[string]func(*elsewhere){
+		"codes": codesMirrored, "owner": oneOwner, "killed": wrapperKilled, "unhealthy": unhealthy, "13:20": watchAndTask,
+	} {
+		t.Run(name, func(t *testing.T) {
+			own := e
+			own.t, own.base = t, t.TempDir()
+			story(&own)
+		})
+	}
+}
+
+// build makes the tool and the service.
+func (e *elsewhere) build(t *testing.T, dir, tags string) {
+	t.Helper()
+	e.tool, e.service = filepath.Join(dir, "solehold.exe"), filepath.Join(dir, "service.exe")
+	for exe, pkg := range map[string]string{e.tool: "../../cmd/solehold", e.service: "./testdata/service"} {
+		build := exec.Command("go", "build", tags, "-o", exe, pkg)
+		build.Env = e.environment()
+		if out, err := build.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+	}
+}
+
+// dir makes an empty data directory, and gives it as the system calls it.
+func (e *elsewhere) dir(name string) string {
+	e.t.Helper()
+	path := filepath.Join(e.base, name)
+	must(e.t, os.Mkdir(path, 0o700))
+	return e.path(path)
+}
+
+// ran is one call of the tool.
+type ran struct {
+	e         *elsewhere
+	cmd       *exec.Cmd
+	out, errs string // files, which nobody waits for
+	done      chan struct{}
+}
+
+// start begins one, which ends with the test.
+func (e *elsewhere) start(args ...string) *ran {
+	e.t.Helper()
+	r := &ran{e: e, cmd: e.command(context.Background(), e.tool, args...), done: make(chan struct{})}
+	r.cmd.Dir = e.base
+	r.out, r.errs = e.file("out", &r.cmd.Stdout), e.file("errs", &r.cmd.Stderr)
+	must(e.t, r.cmd.Start())
+	go func() {
+		defer close(r.done)
+		r.cmd.Wait()
+	}()
+	e.t.Cleanup(func() {
+		r.cmd.Process.Kill()
+		<-r.done
+	})
+	return r
+}
+
+// file makes a file for what is said, and gives its path.
+func (e *elsewhere) file(name string, at *io.Writer) string {
+	e.t.Helper()
+	f, err := os.CreateTemp(e.base, name)
+	must(e.t, err)
+	e.t.Cleanup(func() { f.Close() })
+	*at = f
+	return f.Name()
+}
+
+// said is what it said so far.
+func (r *ran) said() string {
+	out, _ := os.ReadFile(r.out)
+	errs, _ := os.ReadFile(r.errs)
+	return string(out) + string(errs)
+}
+
+// code waits for the end.
+func (r *ran) code() int {
+	r.e.t.Helper()
+	select {
+	case <-r.done:
+	case <-time.After(2 * patience):
+		r.e.t.Fatalf("%s did not end:\n%s", r.cmd, r.said())
+	}
+	return r.cmd.ProcessState.ExitCode()
+}
+
+// gives runs one to its end, which is to have this code; it returns what it said.
+func (e *elsewhere) gives(code int, args ...string) string {
+	e.t.Helper()
+	r := e.start(args...)
+	if got := r.code(); got != code {
+		e.t.Errorf("solehold %s ended with %d, want %d\n%s", strings.Join(args, " "), got, code, r.said())
+	}
+	return r.said()
+}
+
+// kinds lists the kinds of events in the history.
+func (e *elsewhere) kinds(dir string) (kinds []string) {
+	e.t.Helper()
+	for line := range strings.Lines(e.gives(0, "history", "--json", dir)) {
+		_, rest, _ := strings.Cut(line, `"kind":"`)
+		kind, _, _ := strings.Cut(rest, `"`)
+		kinds = append(kinds, kind)
+	}
+	return kinds
+}
+
+func count(kinds []string, kind string) (n int) {
+	for _, k := range kinds {
+		if k == kind {
+			n++
+		}
+	}
+	return n
+}
+
+func freeAddr(t *testing.T) string { return fmt.Sprintf("127.0.0.1:%d", freePort(t)) }
+
+// eventually waits for what nobody tells of.
+func eventually(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for late := time.After(2 * patience); !is(); {
+		select {
+		case <-tick.C:
+		case <-late:
+			t.Fatalf("not within %s: %s", 2*patience, what)
+		}
+	}
+}
+
+// serves waits until somebody answers, or nobody listens any more.
+func (e *elsewhere) serves(addr string, want bool) {
+	e.t.Helper()
+	client := http.Client{Timeout: time.Second}
+	eventually(e.t, fmt.Sprintf("%s answers: %t", addr, want), func() bool {
+		answer, err := client.Get("http://" + addr + "/healthz")
+		if err == nil {
+			answer.Body.Close()
+		}
+		return want == (err == nil) && (want || errors.Is(err, syscall.ECONNREFUSED))
+	})
+}
+
+// The command's end is ours, whatever its code; what is Linux' own is refused with
+// the code for that, before anything is started.
+func codesMirrored(e *elsewhere) {
+	dir := e.dir("data")
+	for _, code := range []int{0, 3, 200} {
+		e.gives(code, "run", dir, "--", e.path(e.service), "exit", fmt.Sprint(code))
+	}
+	e.gives(64, "run", dir, "--", e.path(filepath.Join(e.base, "missing")))
+	e.gives(73, "run", e.path(filepath.Join(e.base, "nowhere")), "--", e.path(e.service), "exit", "0")
+	said := e.gives(64, "run", "--health-notify", "1s", dir, "--", e.path(e.service), "exit", "0")
+	if !strings.Contains(said, "this system") {
+		e.t.Error(said)
+	}
+	if e.windows {
+		// Wine has no Restart Manager that tells: that is said, not that nobody is there.
+		e.gives(64, "doctor")
+		must(e.t, os.WriteFile(filepath.Join(e.base, "data", "file"), nil, 0o600))
+		if said := e.gives(2, "doctor", dir); !strings.Contains(said, "FREE") || !strings.Contains(said, "does not tell") {
+			e.t.Error(said)
+		}
+	}
+	if kinds := e.kinds(dir); count(kinds, "acquired") != 3 || count(kinds, "child-exited") != 3 || count(kinds, "released") != 3 {
+		e.t.Error(kinds)
+	}
+}
+
+// One owner: others are told who it is and leave, and it lets go when it is asked.
+func oneOwner(e *elsewhere) {
+	dir, first, child := e.dir("data"), freeAddr(e.t), freeAddr(e.t)
+	owner := e.start("run", dir, "--", e.path(e.service), first, child)
+	e.serves(first, true)
+	e.serves(child, true)
+	if said := e.gives(0, "status", dir); !strings.Contains(said, "HELD") || !strings.Contains(said, "service") {
+		e.t.Error(said)
+	}
+	for code, flags := range map[int][]string{0: nil, 75: {"--held-exit", "75"}} {
+		said := e.gives(code, slices.Concat([]string{"run"}, flags, []string{dir, "--", e.path(e.service), "exit", "9"})...)
+		if !strings.Contains(said, "already has its owner: pid ") {
+			e.t.Error(said)
+		}
+	}
+	e.gives(0, "release", "--timeout", "60s", dir)
+	if code := owner.code(); code != e.stopped {
+		e.t.Errorf("the run ended with %d, want %d: %s", code, e.stopped, owner.said())
+	}
+	e.serves(first, false)
+	e.serves(child, false) // though it has left its parent's group
+	e.gives(3, "status", dir)
+	kinds := slices.DeleteFunc(e.kinds(dir), func(k string) bool { return k == "forced" })
+	want := []string{"acquired", "child-started", "refused", "refused", "release-requested", "child-exited", "released"}
+	if !slices.Equal(kinds, want) {
+		e.t.Errorf("%v, want %v", kinds, want)
+	}
+}
+
+// The wrapper is killed. On Windows the tree goes with it, and the next one starts;
+// on macOS the tree goes on and keeps the directory, until it is stopped by whoever
+// was asked to.
+func wrapperKilled(e *elsewhere) {
+	dir, first, child := e.dir("data"), freeAddr(e.t), freeAddr(e.t)
+	owner := e.start("run", dir, "--", e.path(e.service), first, child)
+	e.serves(first, true)
+	e.serves(child, true)
+	must(e.t, owner.cmd.Process.Kill())
+	<-owner.done
+	if !e.windows {
+		e.serves(first, true)
+		e.gives(0, "status", dir)
+		if said := e.gives(0, "run", dir, "--", e.path(e.service), "exit", "5"); !strings.Contains(said, "earlier run left") {
+			e.t.Error(said)
+		}
+		e.gives(5, "run", "--orphans=stop", dir, "--", e.path(e.service), "exit", "5")
+		e.serves(first, false)
+		e.serves(child, false)
+		return
+	}
+	e.serves(first, false)
+	e.serves(child, false)
+	e.gives(5, "run", "--wait", "60s", dir, "--", e.path(e.service), "exit", "5")
+	if kinds := e.kinds(dir); count(kinds, "vanished") != 1 {
+		e.t.Error(kinds)
+	}
+}
+
+// A service that lives and does not answer: evidence is saved first, with a word
+// about what this system does not tell, and then it is started anew.
+func unhealthy(e *elsewhere) {
+	dir, addr := e.dir("data"), freeAddr(e.t)
+	url := "http://" + addr
+	e.start("run", "--health-http", url+"/healthz", "--health-period", "1s", "--health-failure-threshold", "1", "--min-failing", "1s",
+		"--on-unhealthy", "restart", "--restart", "always", "--restart-delay", "100ms", dir, "--", e.path(e.service), addr)
+	e.serves(addr, true)
+	answer, err := http.Get(url + "/sick")
+	must(e.t, err)
+	answer.Body.Close()
+	eventually(e.t, "it was started again", func() bool { return count(e.kinds(dir), "child-started") >= 2 })
+	e.serves(addr, true)
+	said := e.gives(0, "incident", "show", dir)
+	if e.windows != strings.Contains(said, "this system does not tell") || !strings.Contains(said, "sick from now on") {
+		e.t.Error(said)
+	}
+	e.gives(0, "release", "--timeout", "60s", dir)
+}
+
+// The story of 13:20: a logon task and a watchdog start the same service in the
+// same instant. One copy serves, the other one learns who the owner is.
+func watchAndTask(e *elsewhere) {
+	dir, addr := e.dir("data"), freeAddr(e.t)
+	url := "http://" + addr + "/healthz"
+	const rounds = 3
+	for round := 1; round <= rounds; round++ {
+		task := e.start("run", "--name", "logon-task", dir, "--", e.path(e.service), addr)
+		watch := e.start("watch", "--once", "--name", "kb-watch", "--health-http", url, "--health-period", "1s", dir, "--", e.path(e.service), addr)
+		if code := watch.code(); code != 0 {
+			e.t.Fatalf("the watch ended with %d: %s", code, watch.said())
+		}
+		e.serves(addr, true)
+		if kinds := e.kinds(dir); count(kinds, "acquired") != round {
+			e.t.Fatalf("round %d: %v", round, kinds)
+		}
+		if said := e.gives(0, "watch", "--once", "--health-http", url, "--health-period", "1s", dir, "--", e.path(e.service), addr); said != "" {
+			e.t.Errorf("a watch of a healthy service said %s", said)
+		}
+		e.gives(0, "release", "--timeout", "60s", "--reason", "next round", dir)
+		e.serves(addr, false)
+		if code := task.code(); code != 0 && code != e.stopped {
+			e.t.Errorf("the task ended with %d: %s", code, task.said())
+		}
+	}
+}
