@@ -114,9 +114,11 @@ func experiments(t *Tree) (lines int) {
 }
 
 // testLines counts what tests: test files, scripts, fixtures of analyzers, experiments, and the packages that only tests use.
+// What Linux does not compile is left out on both sides: little of it can be run where the tests run.
 func testLines(t *Tree) (test, code int) {
-	_, code = fileLengths(t.code())
-	_, test = fileLengths(t.testFiles())
+	here := func(f *File) bool { return f.Linux }
+	_, code = fileLengths(filter(t.code(), here))
+	_, test = fileLengths(filter(t.testFiles(), here))
 	_, suite := fileLengths(filter(t.code(), func(f *File) bool { return slices.Contains(suites(), f.Dir) }))
 	suite += experiments(t)
 	for _, x := range t.Texts {

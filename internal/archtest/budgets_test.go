@@ -103,6 +103,10 @@ func TestTestLines(t *testing.T) {
 	expect(t, "tests", code+test+"-- a/testdata/a.txt --\n\n\n\n", "tests: 2 lines of tests for 3 lines of code")
 	expect(t, "tests", code+test+"-- cluster/clustertest/a.go --\npackage clustertest\n")
 	expect(t, "tests", code+test+"-- bench/go.mod --\nmodule b\n-- bench/a_test.go --\npackage b\n\n\n\n", "tests: 2 lines of tests for 3 lines of code")
+	expect(t, "tests", code+test+"\n-- a/a_windows.go --\npackage a\n")
+	expect(t, "tests", code+test+"\n-- a/b.go --\n//go:build !linux\n\npackage a\n")
+	expect(t, "tests", code+test+"\n-- a/b.go --\n//go:build solehold_portable\n\npackage a\n", "tests: 3 lines of tests for 6 lines of code")
+	expect(t, "tests", code+test+"-- a/a_darwin_test.go --\npackage a\n\n\n", "tests: 2 lines of tests for 3 lines of code")
 	expect(t, "tests", "-- README.md --\n")
 	const lab = "-- internal/lab/a.go --\npackage lab\n\n"
 	expect(t, "tests", code+test+"\n"+lab+"func x() Experiment {\n\n}\n") // 3 lines for 5 - 3 + 3 of the experiment itself

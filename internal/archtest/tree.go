@@ -3,8 +3,10 @@ package archtest
 import (
 	"fmt"
 	"go/ast"
+	"go/build"
 	"go/parser"
 	"go/token"
+	"io"
 	"io/fs"
 	"path"
 	"slices"
@@ -35,6 +37,7 @@ type File struct {
 	Lines   int       // as wc counts them
 	Test    bool      // the name ends in _test.go
 	Counted bool      // budgets apply: neither generated nor left out of every build
+	Linux   bool      // Linux compiles it, perhaps with one of our tags
 	fset    *token.FileSet
 	allows  []allow
 }
@@ -115,9 +118,21 @@ func parse(fset *token.FileSet, p, src string) (*File, error) {
 		Lines:   strings.Count(src, "\n"),
 		Test:    strings.HasSuffix(p, "_test.go"),
 		Counted: !ignored && !ast.IsGenerated(a),
+		Linux:   onLinux(p, src),
 	}
 	f.allows = parseAllows(f, src)
 	return f, nil
+}
+
+// onLinux says whether a build for Linux takes the file: without tags, or with that of the core of other systems.
+func onLinux(p, src string) bool {
+	c := build.Context{GOOS: "linux", GOARCH: "amd64", Compiler: "gc", OpenFile: func(string) (io.ReadCloser, error) {
+		return io.NopCloser(strings.NewReader(src)), nil
+	}}
+	plain, err := c.MatchFile(path.Split(p))
+	c.BuildTags = []string{"solehold_portable"}
+	portable, portableErr := c.MatchFile(path.Split(p))
+	return plain || portable || err != nil || portableErr != nil
 }
 
 // line gives the line of pos.
