@@ -246,6 +246,7 @@ func (k *core) filesystem() Filesystem {
 
 // update changes the record and writes it.
 func (k *core) update(change func(*record.Record)) error {
+	k.doubt()
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.closed || k.joined || k.lost {
@@ -256,6 +257,17 @@ func (k *core) update(change func(*record.Record)) error {
 		return opError("write the owner's record", k.c.lock.Path(), err)
 	}
 	return nil
+}
+
+// doubt looks whether we are still the owner, where a child may have unlocked for
+// all: what we wrote then would be written over the record of the next one.
+func (k *core) doubt() {
+	k.mu.Lock()
+	shared := k.shared && !k.closed
+	k.mu.Unlock()
+	if shared {
+		k.watch.check()
+	}
 }
 
 // timely bounds a call that writes.
@@ -361,6 +373,7 @@ func (k *core) abandon() error {
 }
 
 func (k *core) letGo() (struct{}, error) {
+	k.doubt()
 	k.watch.stop()
 	var err error
 	if !k.joined && !k.isLost() {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/solehold/solehold"
 	"github.com/solehold/solehold/internal/journal"
+	"github.com/solehold/solehold/internal/record"
 	"golang.org/x/sys/unix"
 )
 
@@ -40,6 +41,27 @@ func TestG7LossIsTold(t *testing.T) {
 	lock, child := shared(t, dir)
 	usurp(t, dir, child, start(t))
 	wantLost(t, lock)
+}
+
+// A holder that lets go before it has noticed leaves the record of the next owner
+// alone, and says that it has lost the lock.
+func TestLateReleaseKeepsTheNextRecord(t *testing.T) {
+	t.Parallel()
+	for range 10 {
+		dir := dataDir(t)
+		lock, child := shared(t, dir)
+		other := start(t)
+		usurp(t, dir, child, other)
+		lock.Release()
+		if r := recordOf(t, dir); r.Holder.PID != other.pid || r.State == record.Released || r.Token <= lock.Token() {
+			t.Fatalf("the record is %s of pid %d with token %d, want that of pid %d above token %d", r.State, r.Holder.PID, r.Token, other.pid, lock.Token())
+		}
+		if len(events(t, dir, journal.Lost)) != 1 || len(events(t, dir, journal.Released)) != 0 {
+			t.Error("the loss is not told, or a release is")
+		}
+		other.kill()
+		child.kill()
+	}
 }
 
 // The same where the lock file was removed in between, so that the other owner

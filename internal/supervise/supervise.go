@@ -190,11 +190,12 @@ func (e End) String() string {
 // by their hexadecimal digits.
 func codeText(code int) string {
 	const own = 0xC0000000
-	if code < own {
+	n := uint32(code) // as Windows has it, whatever the size of an int is
+	if n < own || code < 0 {
 		return fmt.Sprintf("exit code %d", code)
 	}
-	text := fmt.Sprintf("exit code 0x%08x", code)
-	switch code {
+	text := fmt.Sprintf("exit code 0x%08x", n)
+	switch n {
 	case 0xC0000005:
 		text += ", access violation"
 	case 0xC00000FD:
