@@ -78,6 +78,17 @@ func TestOwnerString(t *testing.T) {
 			t.Errorf("%q does not say %q", got, part)
 		}
 	}
+	uid := 33
+	for want, o := range map[string]solehold.Owner{
+		"pid 7":                               {PID: 7},
+		"pid 7, uid 33":                       {PID: 7, UID: &uid, User: "www-data"},
+		`pid 7, user HOST\me`:                 {PID: 7, User: `HOST\me`},
+		"pid 7 (kb), uid 33, started by cron": {PID: 7, Command: []string{"kb"}, UID: &uid, StartedBy: "cron"},
+	} {
+		if got := o.String(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
 	if got := (solehold.Owner{Notes: []string{"a", "b"}}).String(); !strings.HasSuffix(got, "a; b") {
 		t.Errorf("%q", got)
 	}

@@ -77,10 +77,9 @@ func TestHosts(t *testing.T) {
 // machine is one host and its service.
 type machine struct {
 	*host
-	n    int
-	kb   string
-	run  *run
-	etcd string
+	n   int
+	kb  string
+	run *run
 }
 
 // network makes the switch, the engine at it and the first host.

@@ -3,6 +3,7 @@ package supervise
 import (
 	"fmt"
 
+	"github.com/solehold/solehold"
 	"github.com/solehold/solehold/internal/agent/wire"
 )
 
@@ -39,7 +40,7 @@ func (e *ClusterHeldError) Error() string {
 	if by == "" {
 		by = "somebody who did not say who it is"
 	}
-	return fmt.Sprintf("lock %q of the cluster already has its owner: %.300s (token %d)", e.Name, by, e.Token)
+	return fmt.Sprintf("lock %q of the cluster already has its owner: %.300s (token %d)", e.Name, solehold.Printable(by), e.Token)
 }
 
 // NoClusterError says that a directory is guarded by the lock of a cluster, and
@@ -65,7 +66,7 @@ type ClusterError struct {
 }
 
 // Error says that nothing was started, and why.
-func (e *ClusterError) Error() string { return "nothing was started: " + e.Text }
+func (e *ClusterError) Error() string { return "nothing was started: " + solehold.Printable(e.Text) }
 
 // ClusterLostError says that the lock of the cluster is lost.
 type ClusterLostError struct {
@@ -79,5 +80,5 @@ type ClusterLostError struct {
 
 // Error names the lock and what was seen.
 func (e *ClusterLostError) Error() string {
-	return fmt.Sprintf("lock %q of the cluster (token %d) is lost: %s", e.Name, e.Token, e.Why)
+	return fmt.Sprintf("lock %q of the cluster (token %d) is lost: %s", e.Name, e.Token, solehold.Printable(e.Why))
 }

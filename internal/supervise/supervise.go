@@ -303,8 +303,3 @@ type StillHeldError struct {
 
 // Error names the directory and what was seen.
 func (e *StillHeldError) Error() string { return e.Dir + " is still held: " + e.Why }
-
-// unable is the error of what this system has not.
-func unable(what string) error {
-	return &solehold.OpError{Op: what, Path: "this system", Reason: solehold.Unsupported, Err: errors.ErrUnsupported}
-}
