@@ -34,7 +34,7 @@ func NewTurn(path string, b Byte) (*Turn, error) {
 		t.Close()
 		return nil, err
 	}
-	t.waits = (*windows.Overlapped)(unsafe.Pointer(memory)) //nolint:govet // it is not Go's
+	t.waits = *(**windows.Overlapped)(unsafe.Pointer(&memory)) // it is not Go's, so a number may become a pointer
 	*t.waits = *at(b)
 	t.waits.HEvent = t.event
 	err = windows.LockFileEx(t.file, 0, 0, 1, 0, t.waits)
