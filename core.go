@@ -266,7 +266,7 @@ func (k *core) doubt() {
 	shared := k.shared && !k.closed
 	k.mu.Unlock()
 	if shared {
-		k.watch.check()
+		k.watch.doubt()
 	}
 }
 

@@ -90,6 +90,21 @@ func (w *watched) check() {
 		return
 	}
 	w.timer.Reset(guardTick)
+	w.act()
+	w.k.asked()
+	w.noteMove()
+}
+
+// doubt proves the lock right now, and leaves the next check when it was.
+func (w *watched) doubt() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.ended {
+		w.act()
+	}
+}
+
+func (w *watched) act() {
 	switch again, lost := w.k.prove(); {
 	case lost != "":
 		w.k.note(Event{Kind: journal.Lost, Detail: lost})
@@ -100,8 +115,6 @@ func (w *watched) check() {
 	case again:
 		go w.begin() // what happened before the new watches were in place was not heard
 	}
-	w.k.asked()
-	w.noteMove()
 }
 
 // noteMove forgets spellings of the path that lead elsewhere now.

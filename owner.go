@@ -48,7 +48,7 @@ func (s sighting) owner() Owner {
 // told with nothing but its pid, or as what the predecessor has left.
 func (s sighting) named(path string) Owner {
 	o := s.owner()
-	for wait := 4 * time.Millisecond; wait < 50*time.Millisecond && o.unnamed(); wait *= 2 {
+	for wait := 4 * time.Millisecond; wait < 200*time.Millisecond && o.unnamed(); wait *= 2 {
 		time.Sleep(wait)
 		again, err := inspect(context.Background(), path, Options{Timeout: time.Second})
 		if err != nil || again.Owner == nil {
