@@ -35,7 +35,7 @@ func wrongProbes() map[string][]string {
 		"restart, report":                  {"--on-unhealthy", "panic"},
 		"is not a signal":                  {"--unhealthy-signal", "LOUD"},
 		"auto, pass, keep":                 {"--output", "elsewhere"},
-		"needs --reload":                   {"--reload-check", "true"},
+		"need --reload FILE":               {"--reload-check", "true"},
 		"not a time":                       {"--health-notify", "soon"},
 	}
 }
