@@ -71,3 +71,13 @@ func alive(b birth) bool {
 	}
 	return procid.NewObserver(proc).Judge(id, "").Life != procid.Dead
 }
+
+// freeze takes in what they have started until nothing new comes: one that is
+// stopped starts no more. They are killed next.
+func (t *target) freeze() {
+	for known := -1; known != len(t.grips); {
+		known = len(t.grips)
+		t.signal(syscall.SIGSTOP)
+		t.addBelow()
+	}
+}

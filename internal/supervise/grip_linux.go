@@ -52,3 +52,13 @@ func commandOf(pid int) []string {
 	command, _ := procfs.Default().Cmdline(pid)
 	return command
 }
+
+// freeze takes in what they have started until nothing new comes: one that is
+// stopped starts no more. They are killed next.
+func (t *target) freeze() {
+	for known := -1; known != len(t.grips); {
+		known = len(t.grips)
+		t.signal(syscall.SIGSTOP)
+		t.addBelow()
+	}
+}

@@ -80,6 +80,7 @@ func (t *tree) kill()                                         {}
 func (g *grip) Signal(syscall.Signal) error                   { return syscall.ENOSYS }
 func (g *grip) Ended() bool                                   { return true }
 func (g *grip) Close() error                                  { return nil }
+func (t *target) freeze()                                     {}
 func (t *target) ask(syscall.Signal) (int, error)             { return 0, syscall.ENOSYS }
 
 func (r *runner) filter(context.Context, string, []byte) (health.Exit, error) {

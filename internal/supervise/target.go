@@ -91,7 +91,7 @@ func (t *target) stop(ctx context.Context, how stopping) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	t.addBelow()
+	t.freeze()
 	if heard, err := t.signal(syscall.SIGKILL); heard == 0 && err != nil {
 		return os.NewSyscallError(sendCall, err)
 	}
