@@ -93,7 +93,7 @@ func use[T any](a *attendant, op string, work func() (T, error), undo func(T)) (
 func (a *attendant) log(e Event) error {
 	_, err := use(a, "write the history", func() (struct{}, error) {
 		e = stamp(e)
-		a.o.OnEvent(a.c.dir.Path(), e)
+		a.o.tell(a.c.dir, e)
 		f, err := a.c.state.OpenAppend(journal.Name)
 		if err != nil {
 			return struct{}{}, err

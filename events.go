@@ -29,7 +29,9 @@ func (k *core) log(e Event) error {
 // append tells of an event and writes it, with k.mu held.
 func (k *core) append(e Event) error {
 	e = k.fill(e)
-	k.o.OnEvent(k.dirPath(), e)
+	if k.o.OnEvent != nil {
+		k.o.OnEvent(k.dirPath(), e)
+	}
 	if k.history == nil {
 		return nil // that the history cannot be written was told at the start
 	}
@@ -105,7 +107,7 @@ func (c *claim) logRefusal(o Options) {
 		return
 	}
 	e := refusalEvent(o, more+hidden)
-	o.OnEvent(c.dir.Path(), e)
+	o.tell(c.dir, e)
 	f, err := c.state.OpenAppend(journal.Name)
 	if err == nil {
 		defer f.Close()

@@ -1,6 +1,10 @@
 package solehold
 
-import "time"
+import (
+	"time"
+
+	"github.com/solehold/solehold/internal/datadir"
+)
 
 // WaitForever as Options.Wait waits as long as the context allows.
 const WaitForever time.Duration = -1
@@ -62,11 +66,15 @@ func (o *Options) settled() Options {
 	if s.OnWait == nil {
 		s.OnWait = func(*HeldError) {}
 	}
-	if s.OnEvent == nil {
-		s.OnEvent = func(string, Event) {}
-	}
 	if s.OnWarning == nil {
 		s.OnWarning = func(error) {}
 	}
 	return s
+}
+
+// tell calls OnEvent where there is one. The path costs a system call.
+func (o *Options) tell(dir *datadir.Dir, e Event) {
+	if o.OnEvent != nil {
+		o.OnEvent(dir.Path(), e)
+	}
 }

@@ -310,7 +310,7 @@ func (p *pending) append(e Event) error {
 	if e.Token == 0 {
 		e.Token = p.r.Token
 	}
-	p.o.OnEvent(p.c.dir.Path(), e)
+	p.o.tell(p.c.dir, e)
 	f, err := p.c.state.OpenAppend(journal.Name)
 	if err != nil {
 		return err

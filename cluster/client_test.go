@@ -363,8 +363,8 @@ func TestCloseKeepsDeadlines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := cluster.NewMemory()
 		begin := time.Now()
-		var stopped time.Duration
-		c := client(t, m.Client(nil), cluster.Options{Grace: 2 * time.Second, FailStop: func(string, uint64) { stopped = time.Since(begin) }})
+		var stop atomic.Int64
+		c := client(t, m.Client(nil), cluster.Options{Grace: 2 * time.Second, FailStop: func(string, uint64) { stop.Store(int64(time.Since(begin))) }})
 		l, err := c.Acquire(t.Context(), "a", cluster.AcquireOptions{})
 		if err != nil {
 			t.Fatal(err)
@@ -384,6 +384,7 @@ func TestCloseKeepsDeadlines(t *testing.T) {
 		default:
 			t.Error("two owners: the first was not killed")
 		}
+		stopped := time.Duration(stop.Load())
 		if owned := time.Since(begin); stopped == 0 || stopped > 9*time.Second || owned < 10*time.Second {
 			t.Errorf("fail-stopped after %v, owned by the next after %v", stopped, owned)
 		}
