@@ -30,7 +30,7 @@ func newYard(t *testing.T) *yard {
 	return &yard{
 		site: s,
 		service: s.script("service", `echo "start $$" >>`+at("lives")+`
-end() { [ -e `+at("deaf")+` ] && return; rm -f `+at("well")+`; echo "end $$" >>`+at("lives")+`; exit 0; }
+end() { [ -e `+at("deaf")+` ] && return; trap "" TERM; rm -f `+at("well")+`; echo "end $$" >>`+at("lives")+`; exit 0; }
 trap end TERM
 : >`+at("well")+`
 echo "service $1"
