@@ -15,7 +15,7 @@ func main() {
 	code := 0
 	root := &cobra.Command{
 		Use:         "solehold-drill",
-		Short:       "Force the faults that are otherwise met by chance",
+		Short:       "Try on this machine what is believed about locks",
 		Annotations: map[string]string{cobra.CommandDisplayNameAnnotation: "solehold"},
 		Args:        cobra.NoArgs, SilenceErrors: true, SilenceUsage: true,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },

@@ -39,7 +39,10 @@ func runEnds() map[int]reached {
 		75: func(t *testing.T) int {
 			dir := dataDir(t)
 			// The wrapper is killed, its command ends by that, and what the command left does not.
-			run := hold(t, dir, "sh", "-c", `sh -c 'trap "" TERM; exec sleep 300' & exec sleep 300`)
+			run := hold(t, dir, "sh", "-c", `sh -c 'trap "" TERM; : >"$SOLEHOLD_DIR/up"; exec sleep 300' & exec sleep 300`)
+			if !eventually(func() bool { _, err := os.Stat(filepath.Join(dir, "up")); return err == nil }) {
+				t.Fatal("what the command starts never came up")
+			}
 			must(t, run.Process.Kill())
 			t.Cleanup(func() { ask("release", "--force", "--timeout", "1ms", dir) })
 			for range 200 {

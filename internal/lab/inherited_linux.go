@@ -2,10 +2,12 @@ package lab
 
 import (
 	"fmt"
+	"os"
 	"strconv"
 	"syscall"
 
 	"github.com/solehold/solehold/internal/procfs"
+	"golang.org/x/sys/unix"
 )
 
 func inheritedFlock() Experiment {
@@ -41,8 +43,7 @@ func inheritedFlock() Experiment {
 			b.try(after, second, "hold", lock)
 			b.see(listed, b.listed(lock, owner.pid, child))
 			b.see(holds, b.holder(lock, child))
-			b.do(func() error { return syscall.Kill(child, syscall.SIGKILL) })
-			b.awaitEnd(child)
+			b.endProcess(child)
 			b.try(freed, second, "hold", lock)
 			b.try(exec, second, "hold", other)
 		},
@@ -105,14 +106,26 @@ func (b *bench) holder(path string, child int) (who string) {
 	return who
 }
 
-// awaitEnd returns when a process that is not ours to reap has ended.
-func (b *bench) awaitEnd(pid int) {
+// endProcess kills a process that is not ours to reap. It returns when the last of its
+// threads is gone: the first one is a zombie before the others let go of what is open.
+func (b *bench) endProcess(pid int) {
 	b.do(func() error {
-		for existsByKill(pid) == "alive" && procState(pid) != "zombie" {
+		fd, err := unix.PidfdOpen(pid, 0)
+		if err != nil {
+			return os.NewSyscallError("pidfd_open", err)
+		}
+		defer unix.Close(fd)
+		if err := unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0); err != nil {
+			return os.NewSyscallError("pidfd_send_signal", err)
+		}
+		for {
+			n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 0)
+			if n == 1 || err != nil && err != unix.EINTR {
+				return os.NewSyscallError("poll", err)
+			}
 			if err := b.pause(); err != nil {
 				return fmt.Errorf("process %d does not end: %w", pid, err)
 			}
 		}
-		return nil
 	})
 }

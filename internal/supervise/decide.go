@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"strings"
 	"time"
 
 	"github.com/solehold/solehold"
@@ -59,13 +60,19 @@ func (r *runner) nowReady(how string) bool {
 
 // mark tells that the service fails, or answers again.
 func (r *runner) mark(c policy.Command) {
-	text := "answers again: " + c.Detail
+	text := answersAgain(c)
 	if c.Op == policy.MarkUnhealthy {
 		text = "unhealthy: " + c.Detail
 	}
 	r.c.Say("pid %d: %s", r.child.pid, text)
 	r.log(solehold.Event{Kind: journal.Health, PID: r.child.pid, Name: solehold.CommandLine(r.c.Command), Detail: text})
 	r.relay.say("STATUS=" + solehold.Printable(text))
+}
+
+// answersAgain is said of a service that is well by itself; most answers have
+// nothing to say.
+func answersAgain(c policy.Command) string {
+	return strings.TrimSuffix("answers again: "+c.Detail, ": ")
 }
 
 // note tells of what nothing follows from.

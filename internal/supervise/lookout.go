@@ -172,7 +172,7 @@ func (l *lookout) carryOut(c policy.Command) {
 	case policy.MarkUnhealthy:
 		l.tell(journal.Health, "alive but not well: "+c.Detail)
 	case policy.MarkHealthy:
-		l.tell(journal.Health, "answers again: "+c.Detail)
+		l.tell(journal.Health, answersAgain(c))
 	case policy.Recovered:
 		l.trigger.Detail = c.Detail
 	case policy.Restarting:
