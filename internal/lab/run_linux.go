@@ -108,7 +108,7 @@ func play(args []string) int {
 		return codeFor(ownMounts())
 	case "family":
 		return serviceWithChildren(words[1])
-	case "member":
+	case memberRole:
 		return untilKilled()
 	case "try":
 		return tryAndExit(words[1], words[2])
