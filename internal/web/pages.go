@@ -215,9 +215,10 @@ func arrange(rows []overview.Directory, by string) {
 	})
 }
 
+// since is when a directory was taken; one that nobody has comes last.
 func since(d overview.Directory) time.Time {
 	if d.Owner == nil || d.Owner.Since.IsZero() {
-		return time.Now()
+		return time.Unix(1<<40, 0)
 	}
 	return d.Owner.Since
 }
