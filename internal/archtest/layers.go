@@ -49,7 +49,7 @@ func leaves() []layer {
 		{"internal/datadir", list("internal/procfs"), sys, none, leaf},
 		{"internal/sdnotify", none, sys, none, leaf},
 		{"internal/service", none, none, none, leaf},
-		{"internal/service/unitcheck", none, none, none, leaf},
+		{"internal/service/unitcheck", list("internal/service"), none, none, leaf},
 		{"internal/lease", none, none, none, core},
 		{"internal/agent/wire", none, none, none, leaf},
 		{"internal/policy", none, none, list(testscript), core},
