@@ -88,7 +88,7 @@ func inner() []layer {
 		{"internal/evidence", list("internal/procfs", "internal/procid"), list(xsys), nil, "evidence is seen in /proc, not asked of a lock"},
 		{
 			"internal/supervise",
-			list(".", "health", "reload", "internal/agent/wire", "internal/lease", "internal/policy", "internal/evidence", "internal/sdnotify", "internal/procfs", "internal/procid", "internal/record", "internal/journal", "internal/datadir"),
+			list(".", "cluster", "health", "reload", "internal/agent/wire", "internal/lease", "internal/policy", "internal/evidence", "internal/sdnotify", "internal/procfs", "internal/procid", "internal/record", "internal/journal", "internal/datadir"),
 			list(xsys), list(testscript, "internal/testsystemd"), "the write side never imports the read side",
 		},
 		{
