@@ -15,6 +15,7 @@ import (
 	"github.com/solehold/solehold/internal/agent/wire"
 	"github.com/solehold/solehold/internal/lease"
 	"github.com/solehold/solehold/internal/procfs"
+	"github.com/solehold/solehold/internal/procid"
 	"golang.org/x/sys/unix"
 )
 
@@ -158,7 +159,7 @@ func (a *agent) gone() error {
 func (a *agent) renewed(m wire.Message) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if !a.final && m.Sent >= a.sent && m.Sent <= sinceBoot() {
+	if !a.final && m.Sent >= a.sent && m.Sent <= procid.SinceBoot() {
 		a.sent, a.ttl = m.Sent, m.TTL
 		a.timer.set(a.sent + lease.TimesOf(a.ttl).Tell)
 	}
@@ -177,7 +178,7 @@ func (a *agent) check() error {
 	if a == nil {
 		return nil
 	}
-	if sent, t := a.times(); sinceBoot() < sent+t.Tell {
+	if sent, t := a.times(); procid.SinceBoot() < sent+t.Tell {
 		return nil
 	}
 	return a.lost(unconfirmed)
@@ -201,7 +202,7 @@ func (a *agent) end() {
 // killDue reports whether the command's time is over.
 func (a *agent) killDue() bool {
 	sent, t := a.times()
-	return sinceBoot() >= sent+t.Kill
+	return procid.SinceBoot() >= sent+t.Kill
 }
 
 // unheard reports whether something may have been said that was not heard yet: this
@@ -221,7 +222,7 @@ func (a *agent) unheard() bool {
 		return false
 	}
 	a.again = true
-	a.timer.set(sinceBoot() + soon)
+	a.timer.set(procid.SinceBoot() + soon)
 	return true
 }
 
