@@ -144,7 +144,7 @@ func outer() []layer {
 	lean := list(
 		".", "health", "dataroot", "reload", "cluster", "internal/oslock", "internal/procfs", "internal/procid", "internal/record",
 		"internal/journal", "internal/journald", "internal/datadir", "internal/policy", "internal/supervise", "internal/evidence", "internal/clean",
-		"internal/diagnose", "internal/diagnose/doctor", "docs/findings", "internal/service", "internal/service/unitcheck", "internal/sdnotify",
+		"internal/diagnose", "internal/diagnose/doctor", "internal/diagnose/overview", "docs/findings", "internal/service", "internal/service/unitcheck", "internal/sdnotify",
 		"internal/agent/wire",
 	)
 	const wiring = "a command is wiring: what it does is in a package with tests"
