@@ -27,9 +27,9 @@ HEAVY_TESTS ?= /internal/diagnose/doctor$$
 # The race detector needs a C compiler and runs where goroutines share something. The tests of supervise drive the
 # binary, which is built without it.
 RACE      ?= $(if $(shell command -v "$$($(GO) env CC)"),1,0)
-RACE_DIRS ?= . health cluster dataroot reload keylock $(addprefix internal/,oslock procfs procid record journal datadir sdnotify evidence clean diagnose diagnose/doctor)
+RACE_DIRS ?= . health cluster dataroot reload keylock $(addprefix internal/,oslock procfs procid record journal datadir sdnotify evidence clean diagnose diagnose/doctor diagnose/overview web)
 # Left out are those whose work is done by other processes, many of them: the detector sees one process.
-RACE_SKIP ?= Storm|ManyOpens|KillAtRandomPoint|GCRounds|WriteFileIsWhole|KilledOwnerAndCollector|ManyProcesses|NoFalseRefusal|RoundsEverywhere|KilledWriter
+RACE_SKIP ?= Storm|ManyOpens|KillAtRandomPoint|GCRounds|WriteFileIsWhole|KilledOwnerAndCollector|ManyProcesses|NoFalseRefusal|RoundsEverywhere|KilledWriter|Browser|ManyDirectories
 race_pkgs  = $(foreach d,$(RACE_DIRS),$(if $(wildcard $(d)/*.go),./$(d)))
 
 # The core of other Unix systems (flock), run on Linux. Left out is what only the Linux core does: holders are seen,

@@ -22,6 +22,7 @@ type reader struct {
 	files  [3]string // those of a signature
 	seen   signature
 	known  bool // it was read at least once
+	turn   int  // how often it was looked at
 	probed bool // somebody writes down the answers of the service
 	when   time.Time
 	key    datadir.Key // of the directory
@@ -54,8 +55,8 @@ func (r *reader) again() time.Duration {
 // look asks the file system what has changed, and reads that. forced says that the
 // kernel's list of locks has changed for this directory.
 func (r *reader) look(ctx context.Context, o *solehold.Options, forced bool) (changed bool) {
-	now := r.sign()
 	quiet := r.known && !forced && time.Since(r.when) < r.again()
+	now := r.sign(!quiet)
 	if quiet && now == r.seen {
 		return false
 	}
@@ -75,14 +76,21 @@ const (
 	healthFile
 )
 
-// sign makes two or three calls, and opens nothing. Without its lock file a directory
-// may be gone: then it is asked for as well.
-func (r *reader) sign() (s signature) {
+// lockTurn is how often the lock file is looked at: at each such turn. What a holder
+// writes there is told in its history as well, with each event.
+const lockTurn = 5
+
+// sign makes one to three calls, and opens nothing; whole means that all are made.
+// Without its lock file a directory may be gone: then it is asked for as well.
+func (r *reader) sign(whole bool) (s signature) {
 	if r.files[lockFile] == "" {
 		r.at(filepath.Join(r.path, datadir.StateName))
 	}
-	s[lockFile] = stampOf(r.files[lockFile])
-	s[historyFile] = stampOf(r.files[historyFile])
+	r.turn++
+	s[historyFile], s[lockFile] = stampOf(r.files[historyFile]), r.seen[lockFile]
+	if whole || r.turn%lockTurn == 0 || !s[historyFile].there || s[historyFile] != r.seen[historyFile] {
+		s[lockFile] = stampOf(r.files[lockFile])
+	}
 	switch {
 	case r.probed:
 		s[healthFile] = stampOf(r.files[healthFile])

@@ -135,7 +135,7 @@ func (w *Watcher) add(path string) *entry {
 		}
 		return nil
 	}
-	e := &entry{path: path, reader: &reader{path: path}}
+	e := &entry{path: path, reader: &reader{path: path, turn: len(w.entries)}} // they take turns
 	w.entries[path] = e
 	w.mounts = nil // it may lie on a new one
 	return e
