@@ -13,6 +13,7 @@ made_policy=
 wanted='
 strace                           strace
 flock                            util-linux
+setsid                           util-linux
 redis-server                     redis-server
 prometheus                       prometheus
 /usr/lib/postgresql/*/bin/initdb postgresql
@@ -24,6 +25,7 @@ java                             default-jre-headless
 systemd-analyze                  systemd
 python3                          python3
 setcap                           libcap2-bin
+chromium                         chromium
 chattr                           e2fsprogs
 ps                               procps
 rpm                              rpm
