@@ -283,8 +283,11 @@ func (c *claim) pairedState(path string, err error) (*datadir.State, error) {
 
 // held is the error of a directory that somebody else has.
 func (c *claim) held() *HeldError {
-	s, path := c.sighting(), c.dir.Path()
-	return &HeldError{Path: path, find: func() Owner { return s.named(path) }}
+	s, path, again := c.sighting(), c.dir.Path(), Options{Timeout: time.Second}
+	if c.state != nil && c.state.Away() {
+		again.StateDir = c.state.Path()
+	}
+	return &HeldError{Path: path, find: func() Owner { return s.named(path, again) }}
 }
 
 // orHeld turns a failure into a *HeldError when the mark shows an owner: a

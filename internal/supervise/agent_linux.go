@@ -16,6 +16,7 @@ import (
 	"github.com/solehold/solehold/internal/agent/wire"
 	"github.com/solehold/solehold/internal/lease"
 	"github.com/solehold/solehold/internal/procfs"
+	"github.com/solehold/solehold/internal/procid"
 	"golang.org/x/sys/unix"
 )
 
@@ -45,7 +46,7 @@ type agent struct {
 	granted wire.Message
 	timer   cluster.Timer // runs out also when the machine sleeps until then: Go's own would be late by that
 	due     chan struct{} // has one when it has run out
-	again   bool // it had run out before
+	again   bool          // it had run out before
 
 	mu    sync.Mutex
 	sent  time.Duration // of the last acknowledged renewal, on CLOCK_BOOTTIME
@@ -171,7 +172,7 @@ func (a *agent) gone() error {
 func (a *agent) renewed(m wire.Message) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if !a.final && m.Sent >= a.sent && m.Sent <= sinceBoot() {
+	if !a.final && m.Sent >= a.sent && m.Sent <= procid.SinceBoot() {
 		a.sent, a.ttl = m.Sent, m.TTL
 		a.timer.Set(a.sent + lease.TimesOf(a.ttl).Tell)
 	}
@@ -190,7 +191,7 @@ func (a *agent) check() error {
 	if a == nil {
 		return nil
 	}
-	if sent, t := a.times(); sinceBoot() < sent+t.Tell {
+	if sent, t := a.times(); procid.SinceBoot() < sent+t.Tell {
 		return nil
 	}
 	return a.lost(unconfirmed)
@@ -217,7 +218,7 @@ func (a *agent) end() {
 // killDue reports whether the command's time is over.
 func (a *agent) killDue() bool {
 	sent, t := a.times()
-	return sinceBoot() >= sent+t.Kill
+	return procid.SinceBoot() >= sent+t.Kill
 }
 
 // unheard reports whether something may have been said that was not heard yet: this
@@ -227,7 +228,7 @@ func (a *agent) unheard() bool {
 	const soon = 10 * time.Millisecond
 	a.mu.Lock() // a renewal that comes now sets the timer after us
 	defer a.mu.Unlock()
-	if tell := a.sent + lease.TimesOf(a.ttl).Tell; sinceBoot() < tell {
+	if tell := a.sent + lease.TimesOf(a.ttl).Tell; procid.SinceBoot() < tell {
 		a.again = false
 		a.timer.Set(tell)
 		return true
@@ -240,7 +241,7 @@ func (a *agent) unheard() bool {
 		return false
 	}
 	a.again = true
-	a.timer.Set(sinceBoot() + soon)
+	a.timer.Set(procid.SinceBoot() + soon)
 	return true
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/solehold/solehold/cluster"
+	"github.com/solehold/solehold/internal/procid"
 )
 
 // timed is an agent that is gone, whose lock was confirmed at a time for so long.
@@ -24,8 +25,8 @@ func timed(t *testing.T, sent, ttl time.Duration) *agent {
 // A look that finds the lock renewed meanwhile leaves the deadline set: nobody may be left who sets it.
 func TestTheDeadlineStaysSet(t *testing.T) {
 	t.Parallel()
-	a := timed(t, sinceBoot(), time.Second)
-	a.timer.Set(sinceBoot()) // the second look, for which the renewal came just in time
+	a := timed(t, procid.SinceBoot(), time.Second)
+	a.timer.Set(procid.SinceBoot()) // the second look, for which the renewal came just in time
 	<-a.due
 	a.unheard()
 	select {
