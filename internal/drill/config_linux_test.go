@@ -23,11 +23,11 @@ func TestDefaults(t *testing.T) {
 	}
 	for _, name := range names {
 		c, err := drill.Config{Scenario: name, Command: []string{"x"}}.Check()
-		if err != nil || c.Starters < 2 || c.Rounds != drill.DefaultRounds || c.Limit != drill.DefaultLimit || c.Settle != drill.DefaultSettle {
+		if err != nil || c.Starters < 2 || c.Rounds != drill.DefaultRounds || c.Limit != drill.DefaultLimit || c.Grace != drill.DefaultGrace || c.Settle != drill.DefaultSettle {
 			t.Errorf("%s: %+v, %v", name, c, err)
 		}
 	}
-	given := drill.Config{Scenario: "race", Command: []string{"x"}, Starters: 3, Rounds: 4, Limit: 5, Settle: 6}
+	given := drill.Config{Scenario: "race", Command: []string{"x"}, Starters: 3, Rounds: 4, Limit: 5, Grace: 7, Settle: 6}
 	if c, err := given.Check(); err != nil || !reflect.DeepEqual(c, given) {
 		t.Errorf("%+v, %v", c, err)
 	}
@@ -113,16 +113,16 @@ func TestDirectoryOfTheUser(t *testing.T) {
 func TestAgain(t *testing.T) {
 	c := drill.Config{
 		Scenario: "race", Command: []string{"/bin/sh", "-c", "exec kb --data $D"}, Starters: 32, Rounds: 50, Seed: 7,
-		Limit: drill.DefaultLimit, Settle: drill.DefaultSettle,
+		Limit: drill.DefaultLimit, Grace: drill.DefaultGrace, Settle: drill.DefaultSettle,
 	}
 	want := "solehold drill race --seed 7 -n 32 --rounds 50 -- /bin/sh -c 'exec kb --data $D'"
 	if got := c.Again(); got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}
 	c.Dir, c.Ignore, c.Also, c.HealthURL = "/a b", []string{"*.log", "x"}, []string{"kb", "-w"}, "http://127.0.0.1:1/healthz"
-	c.Limit, c.Settle, c.Command = time.Minute, time.Second, []string{"kb", "{dir}", "it's", ""}
+	c.Limit, c.Grace, c.Settle, c.Command = time.Minute, time.Hour, time.Second, []string{"kb", "{dir}", "it's", ""}
 	want = "solehold drill race --seed 7 -n 32 --rounds 50 --dir '/a b' --ignore '*.log' --ignore x --also 'kb -w'" +
-		" --health-http http://127.0.0.1:1/healthz --limit 1m0s --settle 1s -- kb {dir} 'it'\\''s' ''"
+		" --health-http http://127.0.0.1:1/healthz --limit 1m0s --grace 1h0m0s --settle 1s -- kb {dir} 'it'\\''s' ''"
 	if got := c.Again(); got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
+	"sync"
 	"syscall"
 	"time"
 
@@ -27,7 +28,8 @@ type cradle struct {
 	proc  procfs.FS
 	place place
 	next  order      // is armed
-	first int        // the command's first process, 0 before
+	first int        // the command's first process; 0 before, and after its end
+	alive bool       // the command has been started, and something of it may live
 	gate  chan error // the gate has opened for this one
 }
 
@@ -35,6 +37,9 @@ type cradle struct {
 func Cradle(args []string) int {
 	// Namespaces belong to a thread until a child is born from it: everything happens on this one.
 	runtime.LockOSThread()
+	// A terminal's keys, and who ends the drill by its group, must not end this first: it has to clean up. They are heard,
+	// for what is ignored would be ignored by the command as well.
+	signal.Notify(make(chan os.Signal, 1), unix.SIGINT, unix.SIGTERM, unix.SIGHUP)
 	unix.CloseOnExec(controlFD)
 	unix.CloseOnExec(gateFD)
 	control := os.NewFile(controlFD, "control")
@@ -100,8 +105,6 @@ func (c *cradle) live(control *json.Decoder) {
 	}()
 	ended := make(chan os.Signal, 1)
 	signal.Notify(ended, unix.SIGCHLD)
-	// A terminal's keys, and who ends the drill by its group, must not end this first: it has to clean up.
-	signal.Ignore(unix.SIGINT, unix.SIGTERM, unix.SIGHUP)
 	for {
 		select {
 		case o, ok := <-orders:
@@ -157,6 +160,7 @@ func (c *cradle) start(err error) {
 		c.say(news{What: "failed", Error: err.Error()})
 		return
 	}
+	c.alive = true
 	c.say(news{What: "started", PID: c.first})
 }
 
@@ -171,6 +175,11 @@ func (c *cradle) fork(o order) (int, error) {
 		return 0, err
 	}
 	defer out.Close()
+	if c.place.Boot != "" {
+		if err := c.nextPID(firstPID); err != nil {
+			return 0, err
+		}
+	}
 	pid, err := syscall.ForkExec(o.Argv[0], o.Argv, &syscall.ProcAttr{
 		Env: o.Env, Files: []uintptr{in.Fd(), out.Fd(), out.Fd()},
 		Sys: &syscall.SysProcAttr{Setsid: true},
@@ -181,7 +190,8 @@ func (c *cradle) fork(o order) (int, error) {
 	return pid, nil
 }
 
-// reap takes note of every process that has ended, and tells when the last one has.
+// reap takes note of every process that has ended, and tells once when the last one has: a late word of an earlier start
+// would be taken for the end of the next one.
 func (c *cradle) reap() {
 	for {
 		var status syscall.WaitStatus
@@ -190,11 +200,15 @@ func (c *cradle) reap() {
 		case err == syscall.EINTR:
 			continue
 		case err == syscall.ECHILD:
-			c.say(news{What: "empty"})
+			if c.alive {
+				c.alive = false
+				c.say(news{What: "empty"})
+			}
 			return
 		case err != nil || pid == 0:
 			return
 		case pid == c.first:
+			c.first = 0
 			n := news{What: "exited", PID: pid, Code: status.ExitStatus()}
 			if status.Signaled() {
 				n.Code, n.Signal = 0, int(status.Signal())
@@ -221,22 +235,53 @@ func (c *cradle) sweep() {
 	}
 }
 
-// occupy starts a process that has nothing to do with the command under a pid that was the command's.
+// firstPID is the least number that a command gets in a boot of its own: those below are for the cradle's threads, which
+// cannot be had again by others after a reboot.
+const firstPID = 300
+
+// occupy starts a process that has nothing to do with the command under a pid that was the command's. Another may be born
+// meanwhile and take the number: then it is tried again.
 func (c *cradle) occupy(pid int) error {
-	if err := os.WriteFile("/proc/sys/kernel/ns_last_pid", fmt.Append(nil, pid-1), 0); err != nil {
-		return err
-	}
+	const tries = 50
 	self, err := os.Executable()
 	if err != nil {
 		return err
 	}
-	got, err := syscall.ForkExec(self, []string{self, BystanderVerb}, &syscall.ProcAttr{
-		Env: []string{}, Files: []uintptr{gateFD}, Sys: &syscall.SysProcAttr{Setsid: true},
-	})
-	if err == nil && got != pid {
-		err = fmt.Errorf("pid %d could not be had, %d came", pid, got)
+	haveThreads()
+	got := 0
+	for range tries {
+		if _, err := os.Stat(fmt.Sprintf("/proc/self/task/%d", pid)); err == nil {
+			return nil // a thread of this process has it, and keeps it
+		}
+		if err := c.nextPID(pid); err != nil {
+			return err
+		}
+		got, err = syscall.ForkExec(self, []string{self, BystanderVerb}, &syscall.ProcAttr{
+			Env: []string{}, Files: []uintptr{gateFD}, Sys: &syscall.SysProcAttr{Setsid: true},
+		})
+		if err != nil || got == pid {
+			return err
+		}
+		unix.Kill(got, unix.SIGKILL) // our child, which nobody else collects
+		syscall.Wait4(got, nil, 0, nil)
 	}
-	return err
+	return fmt.Errorf("pid %d could not be had, %d came", pid, got)
+}
+
+// nextPID makes the kernel begin its search for the next number at pid, in this namespace.
+func (c *cradle) nextPID(pid int) error {
+	return os.WriteFile("/proc/sys/kernel/ns_last_pid", fmt.Append(nil, pid-1), 0)
+}
+
+// haveThreads lets Go make the threads that it will want: each takes a number.
+func haveThreads() {
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			unix.Nanosleep(&unix.Timespec{Nsec: int64(5 * time.Millisecond)}, nil)
+		})
+	}
+	all.Wait()
 }
 
 // Bystander waits until it is ended, as a program would that knows nothing of all this: in a session of its own.

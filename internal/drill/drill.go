@@ -33,6 +33,7 @@ const (
 	DefaultStarters = 8
 	DefaultRounds   = 10
 	DefaultLimit    = 30 * time.Second
+	DefaultGrace    = 30 * time.Second
 	DefaultSettle   = 300 * time.Millisecond
 )
 
@@ -64,6 +65,8 @@ type Config struct {
 	Seed uint64
 	// Limit bounds each wait: for an owner, for health, for an end.
 	Limit time.Duration
+	// Grace bounds how long a start may take to end after TERM.
+	Grace time.Duration
 	// Settle is how long nothing must change before a round counts as settled.
 	Settle time.Duration
 	// Keep leaves a data directory that was made here.
@@ -125,7 +128,7 @@ func (c Config) withDefaults() (Config, error) {
 		return c, fmt.Errorf("%d starters: must be from 2 to %d", c.Starters, maxStarters)
 	case c.Rounds < 0:
 		return c, fmt.Errorf("%d rounds: must be positive", c.Rounds)
-	case c.Limit < 0 || c.Settle < 0:
+	case c.Limit < 0 || c.Grace < 0 || c.Settle < 0:
 		return c, errors.New("a time is negative")
 	}
 	if c.Starters == 0 {
@@ -136,6 +139,9 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	if c.Limit == 0 {
 		c.Limit = DefaultLimit
+	}
+	if c.Grace == 0 {
+		c.Grace = DefaultGrace
 	}
 	if c.Settle == 0 {
 		c.Settle = DefaultSettle
@@ -181,6 +187,7 @@ func (c Config) again() string {
 	add("--also", strings.Join(c.Also, " "), len(c.Also) > 0)
 	add("--health-http", c.HealthURL, c.HealthURL != "")
 	add("--limit", c.Limit.String(), c.Limit != DefaultLimit)
+	add("--grace", c.Grace.String(), c.Grace != DefaultGrace)
 	add("--settle", c.Settle.String(), c.Settle != DefaultSettle)
 	words = append(words, "--")
 	for _, word := range c.Command {

@@ -1,6 +1,7 @@
 package drill
 
 import (
+	"encoding/binary"
 	"io/fs"
 	"time"
 
@@ -20,7 +21,7 @@ func NewEye(fsys fs.FS, dir string, ignore ...string) *Eye {
 
 // Facts gives in words by what a process owns data; those that do not count are in parentheses.
 func (e *Eye) Facts(pid int) (words []string, err error) {
-	e.sockets.fresh = false
+	e.sockets.fresh = nil
 	st, err := e.proc.Stat(pid)
 	if err != nil {
 		return nil, err
@@ -34,6 +35,19 @@ func (e *Eye) Facts(pid int) (words []string, err error) {
 		words = append(words, text)
 	}
 	return words, err
+}
+
+// Look gives what is seen of several processes in one look.
+func (e *Eye) Look(pids ...int) (words []string) {
+	e.sockets.fresh = nil
+	for _, pid := range pids {
+		st, _ := e.proc.Stat(pid)
+		found, _ := e.facts(st)
+		for _, f := range found {
+			words = append(words, f.String())
+		}
+	}
+	return words
 }
 
 // Ours reports whether a path is data, and its name.
@@ -60,6 +74,64 @@ func (e *Eye) Below(pid int) (pids []int) {
 		pids = append(pids, st.PID)
 	}
 	return pids
+}
+
+// Nursery is one cradle, driven by a test in place of a drill.
+type Nursery struct {
+	stage
+	host *host
+}
+
+// NewNursery starts a cradle; with boot, in a pid namespace and a boot of its own.
+func NewNursery(self, dir string, boot bool) (*Nursery, error) {
+	n := &Nursery{stage: stage{Config: Config{Self: []string{self}, Dir: dir}, inbox: make(chan post)}}
+	n.eye.proc = procfs.Default()
+	p := place{Data: dir}
+	if boot {
+		p.Boot = uuid()
+	}
+	var err error
+	if n.gate, err = newGate(); err == nil {
+		n.host, err = n.newHost(p)
+	}
+	return n, err
+}
+
+// PID is the cradle's.
+func (n *Nursery) PID() int { return n.host.pid }
+
+// Arm has it wait at the gate with a command.
+func (n *Nursery) Arm(log string, argv ...string) error {
+	return n.host.tell.Encode(order{Do: "arm", Argv: argv, Log: log})
+}
+
+// Open lets one through the gate.
+func (n *Nursery) Open() error {
+	_, err := n.gate.Write(binary.NativeEndian.AppendUint64(nil, 1))
+	return err
+}
+
+// Occupy has it give a pid to another.
+func (n *Nursery) Occupy(pid int) error { return n.host.tell.Encode(order{Do: "occupy", PID: pid}) }
+
+// Word is the next that it says; "" when it has gone.
+func (n *Nursery) Word() (what, trouble string) {
+	p := <-n.inbox
+	return p.What, p.Error
+}
+
+// Inner gives the numbers there of all processes below it.
+func (n *Nursery) Inner() []int {
+	p := play{stage: &n.stage}
+	return p.inner(&start{members: below(n.eye.proc, n.host.pid)})
+}
+
+// Leave lets it go, and waits for its end.
+func (n *Nursery) Leave() {
+	n.host.line.Close()
+	for what := "."; what != ""; what, _ = n.Word() {
+	}
+	n.gate.Close()
 }
 
 // Points draws the first random points of a round.

@@ -17,6 +17,15 @@ sleep 1000 9>"$1/data" &
 wait
 `
 
+// slowPidFile is the same, and goes on only when another one has looked as well: what is luck elsewhere happens here.
+const slowPidFile = `
+if [ -s "$1/pid" ] && kill -0 "$(cat "$1/pid")" 2>/dev/null; then echo "already running"; exit 3; fi
+: >"$1/../looked.$2"
+until [ -e "$1/../looked.1" ] && [ -e "$1/../looked.2" ]; do sleep 0.05; done
+echo $$ >"$1/pid"
+exec sleep 1000 9>"$1/data"
+`
+
 // guards are commands that keep others out, each in its way.
 func guards(t *testing.T) map[string][]string {
 	flock := testneed.Program(t, "flock", "apt-get install util-linux")
@@ -26,6 +35,7 @@ func guards(t *testing.T) map[string][]string {
 		"flock -n": append([]string{flock, "-n", "{dir}/lock"}, worker...),
 		"flock -o": append([]string{flock, "-n", "-o", "{dir}/lock"}, worker...),
 		"pid file": script(t, pidFile, "{dir}"),
+		"raced":    script(t, slowPidFile, "{dir}", "{n}"),
 		"bbolt":    self("lock-and-write", "{dir}/data"),
 		"socket":   self("listen", "{dir}/socket"),
 	}
@@ -42,7 +52,7 @@ func TestGuards(t *testing.T) {
 		{"race", "nothing", drill.Failed, "owners at once"},
 		{"race", "flock -n", drill.Pass, ""},
 		{"race", "flock -o", drill.Pass, ""},
-		{"race", "pid file", drill.Failed, "owners at once"},
+		{"race", "raced", drill.Failed, "owners at once"},
 		{"race", "bbolt", drill.Pass, ""},
 		{"race", "socket", drill.Failed, "round 2: no owner"}, // the socket's file is left, and nobody removes it
 		{"crash", "nothing", drill.Failed, "owners at once"},
@@ -56,11 +66,12 @@ func TestGuards(t *testing.T) {
 		{"orphan", "pid file", drill.Failed, "owners at once"},
 		{"orphan", "bbolt", drill.Pass, ""},
 		{"slow-stop", "bbolt", drill.Pass, ""},
+		{"slow-stop", "flock -n", drill.Failed, "TERM does not reach all of start 1: pid "}, // flock ends, what it has started does not
 		{"slow-stop", "nothing", drill.Failed, "owners at once"},
 	} {
 		t.Run(c.scenario+"/"+strings.ReplaceAll(c.guard, " ", "-"), func(t *testing.T) {
 			t.Parallel()
-			r := run(t, drill.Config{Scenario: c.scenario, Command: guards(t)[c.guard], Rounds: 2})
+			r := run(t, drill.Config{Scenario: c.scenario, Command: guards(t)[c.guard], Rounds: 2, Starters: 3, Grace: short})
 			expect(t, r, c.want, c.because)
 		})
 	}

@@ -46,7 +46,7 @@ func (s *stage) newHost(p place) (*host, error) {
 	}
 	cmd := exec.Command(s.Self[0], append(s.Self[1:len(s.Self):len(s.Self)], CradleVerb, string(text))...)
 	cmd.ExtraFiles = []*os.File{theirs, s.gate}
-	cmd.Stderr = s.stderr
+	cmd.Stderr = &s.stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Cloneflags: p.births()}
 	if err := cmd.Start(); err != nil {
 		ours.Close()

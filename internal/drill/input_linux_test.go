@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -18,6 +19,9 @@ import (
 
 // short is a limit for what is known not to come.
 const short = 2 * time.Second
+
+// long is a limit for what comes, and only then counts.
+const long = 4 * time.Second
 
 // TestEndsAtOnce has commands that never live: the drill says how they ended and what they said.
 func TestEndsAtOnce(t *testing.T) {
@@ -64,10 +68,12 @@ func TestForksAway(t *testing.T) {
 	}
 }
 
+const deaf = `trap "" TERM; exec 9>"$1/data"; while :; do sleep 100; done`
+
 // TestIgnoresTerm has one that hears no TERM: that is said, and it is ended.
 func TestIgnoresTerm(t *testing.T) {
 	t.Parallel()
-	r := run(t, drill.Config{Scenario: "slow-stop", Command: self("deaf", "{dir}/data"), Starters: 2, Limit: short})
+	r := run(t, drill.Config{Scenario: "slow-stop", Command: script(t, deaf, "{dir}"), Starters: 2, Grace: short})
 	expect(t, r, drill.Failed, "start 1 ignores TERM: pid ")
 }
 
@@ -187,11 +193,11 @@ func TestKeep(t *testing.T) {
 	}
 }
 
-// TestEnvironment shows what a command is given: the mark and the directory, and nothing of another holder.
+// TestEnvironment shows what a command is given: the mark and the directory, nothing of another holder, and ears.
 func TestEnvironment(t *testing.T) {
 	t.Setenv("SOLEHOLD_TOKEN", "42")
 	t.Setenv("SOLEHOLD_NAME", "other")
-	text := `env >"$SOLEHOLD_DIR/env.$1"; exec sleep 1000 >"$SOLEHOLD_DIR/data"`
+	text := `{ env; grep SigIgn: /proc/self/status; } >"$SOLEHOLD_DIR/env.$1"; exec sleep 1000 >"$SOLEHOLD_DIR/data"`
 	r := run(t, drill.Config{Scenario: "race", Command: script(t, text, "{n}", "{dir}/x"), Starters: 2, Keep: true})
 	defer os.RemoveAll(filepath.Dir(r.Dir))
 	for n := 1; n <= 2; n++ {
@@ -203,6 +209,13 @@ func TestEnvironment(t *testing.T) {
 		} {
 			if strings.Contains(string(env), want) != there {
 				t.Errorf("start %d: %q there is %v, want %v", n, want, !there, there)
+			}
+		}
+		_, mask, _ := strings.Cut(string(env), "SigIgn:\t")
+		ignored, err := strconv.ParseUint(strings.TrimSpace(mask), 16, 64)
+		for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
+			if err != nil || ignored>>(sig-1)&1 != 0 {
+				t.Errorf("start %d is born deaf to %v (%s, %v)", n, sig, mask, err)
 			}
 		}
 	}
@@ -234,23 +247,38 @@ func TestHandOverIsNoClash(t *testing.T) {
 func TestWaitersOwnNothing(t *testing.T) {
 	t.Parallel()
 	flock := testneed.Program(t, "flock", "apt-get install util-linux")
-	for name, command := range map[string][]string{
-		"by what it has": append([]string{flock, "{dir}/lock"}, self("write", "{dir}/data")...),
-		"by living on":   {flock, "{dir}/lock", "sleep", "1000"},
-	} {
-		for _, scenario := range []string{"race", "hang", "crash"} {
-			r := run(t, drill.Config{Scenario: scenario, Command: command, Starters: 3})
-			if expect(t, r, drill.Pass, ""); t.Failed() {
-				t.Log(name)
-			}
+	waits := append([]string{flock, "{dir}/lock"}, self("write", "{dir}/data")...)
+	for _, scenario := range []string{"race", "hang", "crash"} {
+		t.Run(scenario, func(t *testing.T) {
+			t.Parallel()
+			expect(t, run(t, drill.Config{Scenario: scenario, Command: waits, Starters: 3}), drill.Pass, "")
+		})
+	}
+	t.Run("by living on", func(t *testing.T) {
+		t.Parallel()
+		r := run(t, drill.Config{Scenario: "race", Command: []string{flock, "{dir}/lock", "sleep", "1000"}, Starters: 3, Limit: long})
+		expect(t, r, drill.Pass, "")
+		if r.Owners != 1 || !slices.Equal(r.By, []string{drill.ByLife}) || r.Took < long.Seconds() {
+			t.Errorf("%d owners known by %q after %.1fs", r.Owners, r.By, r.Took)
 		}
+	})
+}
+
+// TestLateWriterIsWaitedFor has a start that is quiet for long before it opens its data: it owns nothing until then, and is
+// not taken for one that never will.
+func TestLateWriterIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	text := `sleep 2; exec sleep 1000 9>"$1/data"`
+	r := run(t, drill.Config{Scenario: "hang", Command: script(t, text, "{dir}"), Starters: 2, Settle: 50 * time.Millisecond})
+	if r.Verdict == drill.Failed && strings.Contains(strings.Join(r.Reasons, " "), "no owner") || !slices.Equal(r.By, []string{"open for writing"}) {
+		t.Errorf("%s %q, known by %q", r.Verdict, r.Reasons, r.By)
 	}
 }
 
 // TestChangeIsSeen has two that change a file and close it at once: nothing is open when it is looked at.
 func TestChangeIsSeen(t *testing.T) {
 	t.Parallel()
-	r := run(t, drill.Config{Scenario: "race", Command: self("touch", "{dir}/data"), Starters: 2})
+	r := run(t, drill.Config{Scenario: "race", Command: self("touch", "{dir}/data"), Starters: 2, Settle: short})
 	expect(t, r, drill.Failed, "2 owners at once")
 	if os.Geteuid() == 0 && !strings.Contains(strings.Join(r.By, " "), "changed") && len(r.Gaps) == 0 {
 		t.Errorf("known by %q, gaps %q", r.By, r.Gaps)

@@ -66,14 +66,6 @@ func act(what string, args []string) int {
 			return 1
 		}
 		defer l.Close()
-	case "deaf": // hears no TERM
-		l, err := net.Listen("unix", args[0])
-		if err != nil {
-			return 1
-		}
-		defer l.Close()
-		ignored := exec.Command("sh", "-c", `trap "" TERM; while :; do sleep 100; done`)
-		syscall.Exec(ignored.Path, ignored.Args, os.Environ())
 	case "leave": // ends, and leaves a child in a session of its own
 		cmd := exec.Command(os.Args[0], "act", "write", args[0])
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}

@@ -34,7 +34,8 @@ func (s *stage) owners() []*start {
 	if len(s.frames) == 0 {
 		return nil
 	}
-	return s.ownersOf(s.frames[len(s.frames)-1])
+	last := s.ownersOf(s.frames[len(s.frames)-1])
+	return slices.DeleteFunc(last, func(x *start) bool { return !x.alive() }) // it may have ended since that look
 }
 
 func (s *stage) ownersOf(f frame) (all []*start) {
@@ -47,45 +48,74 @@ func (s *stage) ownersOf(f frame) (all []*start) {
 	return all
 }
 
-// living lists the starts of which a process lives.
+// living lists the starts of which a process of their own lives, or whose end has not been told yet.
 func (s *stage) living() []*start {
-	return slices.DeleteFunc(slices.Clone(s.starts), func(x *start) bool { return !x.alive() })
+	return slices.DeleteFunc(slices.Clone(s.starts), func(x *start) bool {
+		onlyStrange := len(x.strange) > 0 && !x.died.IsZero() && !x.ended.IsZero()
+		return !x.alive() || onlyStrange
+	})
 }
 
-// settle looks on until nothing changes any more: each start has ended, owns the data, or rests. It gives the owners,
-// or where none can be told by what they have, those that live and do not wait.
+// rest is what is seen while a round comes to rest.
+type rest struct {
+	calm   time.Time // since when nothing has changed
+	last   string    // what has not
+	owners []*start  // the last that were seen
+}
+
+// settle looks on until each start has ended, owns the data, or rests beside an owner, and gives the owners. Where none is
+// seen and some live on, the whole limit is waited for one, however quiet it is: a program may take its time. Then those
+// that live and do not wait are taken for owners.
 func (s *stage) settle() ([]*start, error) {
-	calm := time.Now()
-	before := ""
+	r := &rest{calm: time.Now()}
 	err := s.until(s.Limit, func(*post) bool {
-		now := s.picture()
-		if now != before {
-			calm, before = time.Now(), now
+		calm := r.look(s)
+		switch {
+		case len(s.living()) == 0:
+			return true
+		case len(s.owners()) == 0 || calm < s.Settle:
+			return false
 		}
-		return time.Since(calm) >= s.patience()
+		return calm >= restless*s.Settle || s.othersWait()
 	})
-	if err == errTooLong {
-		s.remark("a round did not come to rest within %v: its last state is taken", s.Limit)
-		return s.owners(), nil
+	if err != errTooLong {
+		return s.owners(), err
 	}
-	if err != nil {
+	if len(r.owners) > 0 {
+		s.remark("a round did not come to rest within %v: its last state is taken", s.Limit)
+		return r.owners, nil
+	}
+	err = s.until(s.Limit, func(*post) bool { return r.look(s) >= restless*s.Settle || len(r.owners) > 0 })
+	if err != nil && err != errTooLong {
 		return nil, err
 	}
-	if owners := s.owners(); len(owners) > 0 {
-		return owners, nil
+	if len(r.owners) > 0 {
+		return r.owners, nil
 	}
+	s.remark("nothing that a start has tells whether it owns the data: after the limit (%v) those are counted that live on and do not wait", s.Limit)
 	return s.residents(), nil
 }
 
-// patience is how long nothing must change: longer where nobody can be told to own anything, for that may come.
-func (s *stage) patience() time.Duration {
-	switch {
-	case len(s.living()) == 0:
-		return 0
-	case len(s.owners()) == 0:
-		return 3 * s.Settle
+// restless is how many times longer it must be quiet while a start lives that neither owns the data nor waits for a lock.
+const restless = 3
+
+// look takes in what was seen last, and gives how long nothing has changed.
+func (r *rest) look(s *stage) time.Duration {
+	if owners := s.owners(); len(owners) > 0 {
+		r.owners = owners
 	}
-	return s.Settle
+	if now := s.picture(); now != r.last {
+		r.calm, r.last = time.Now(), now
+	}
+	return time.Since(r.calm)
+}
+
+// othersWait reports whether each start that lives owns the data or waits for a lock.
+func (s *stage) othersWait() bool {
+	owners := s.owners()
+	return !slices.ContainsFunc(s.living(), func(x *start) bool {
+		return !slices.Contains(owners, x) && !slices.ContainsFunc(x.own(), s.eye.waits)
+	})
 }
 
 // picture is what must not change for a round to rest. A start that has not been told yet or that works is a change each
@@ -99,7 +129,7 @@ func (s *stage) picture() string {
 		if !x.alive() || owns {
 			continue
 		}
-		if x.pid == 0 || slices.ContainsFunc(x.members, s.eye.busy) {
+		if x.inner == 0 || slices.ContainsFunc(x.members, s.eye.busy) {
 			fmt.Fprint(&text, time.Now().UnixNano())
 		}
 	}
@@ -119,7 +149,7 @@ func (s *stage) residents() []*start {
 		}
 		all = append(all, x)
 		m := own[len(own)-1]
-		s.names[m.PID] = s.command(m.PID)
+		s.name(m.PID)
 		facts[x] = []fact{{pid: m.PID, ticks: m.StartTicks, kind: lives, what: "process"}}
 	}
 	if len(all) > 0 {
@@ -182,14 +212,17 @@ func (s *stage) leave(x *start) {
 	}
 }
 
-// command is the command line of a process, for people.
+// command is the command line of a process, for people; empty for one that ends, or becomes another program just now.
 func (s *stage) command(pid int) string {
-	line, err := s.eye.proc.Cmdline(pid)
-	if err != nil || len(line) == 0 {
-		st, _ := s.eye.proc.Stat(pid)
-		return solehold.Printable(st.Comm)
-	}
+	line, _ := s.eye.proc.Cmdline(pid)
 	return strings.TrimSpace(solehold.CommandLine(line))
+}
+
+// name keeps the newest command line of a process: it may have become another program.
+func (s *stage) name(pid int) {
+	if name := s.command(pid); name != "" {
+		s.names[pid] = name
+	}
 }
 
 // remark adds a note once.

@@ -1,7 +1,6 @@
 package drill
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -24,7 +23,7 @@ func run(ctx context.Context, c Config, what scenario) (Report, error) {
 		c.Seed = rand.Uint64()>>11 + 1 // a number that survives a JSON reader
 	}
 	s := &stage{
-		Config: c, ctx: ctx, inbox: make(chan post), stderr: &bytes.Buffer{}, wait: lookPeriod, names: map[int]string{},
+		Config: c, ctx: ctx, inbox: make(chan post), wait: lookPeriod, names: map[int]string{},
 		report: &Report{Scenario: c.Scenario, Command: c.Command, Also: c.Also, Seed: c.Seed, Starters: c.Starters, Began: time.Now(), Again: c.again()},
 	}
 	err := s.open()

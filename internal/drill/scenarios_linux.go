@@ -22,7 +22,7 @@ func scenarios() []scenario {
 		{"read-only", "the directory is read-only, then writable again", 2, needsRoot, readOnly},
 		{"clock", "clocks since boot differ, as between containers", 2, needsRoot, clock},
 		{"pid-reuse", "the dead owner's pids belong to others", 2, needsRoot, pidReuse},
-		{"reboot", "everything ends at once; another boot, the same pids", 2, needsRoot, reboot},
+		{"reboot", "everything ends at once; another boot, the pids belong to others", 2, needsRoot, reboot},
 	}
 }
 
@@ -256,7 +256,7 @@ func slowStop(p *play) error {
 	}
 	p.goOn(x, halted)
 	if err == nil {
-		err = p.until(p.Limit, func(*post) bool { return !x.alive() })
+		err = p.until(p.Grace, func(*post) bool { return !x.alive() })
 	}
 	if err == errTooLong {
 		p.ignored(x)
@@ -278,10 +278,10 @@ func slowStop(p *play) error {
 // ignored says what did not end on TERM.
 func (p *play) ignored(x *start) {
 	if x.end == "" {
-		p.fail("start %d ignores TERM: pid %d lives %v later", x.number, x.pid, p.Limit)
+		p.fail("start %d ignores TERM: pid %d lives %v later", x.number, x.pid, p.Grace)
 		return
 	}
-	p.fail("TERM does not reach all of start %d: pid %d has ended (%s), %s lived on %v later", x.number, x.pid, x.end, count(len(x.members), "process"), p.Limit)
+	p.fail("TERM does not reach all of start %d: pid %d has ended (%s), %s lived on %v later", x.number, x.pid, x.end, count(len(x.members), "process"), p.Grace)
 }
 
 func count(n int, what string) string {

@@ -170,19 +170,26 @@ func (e *eye) busy(st procfs.Stat) bool {
 // sockets remembers which sockets listen.
 type sockets struct {
 	known map[uint64]string
-	fresh bool  // the lists were read in this look
-	gap   error // why the lists could not be read
+	fresh map[uint64]bool // the networks of which the lists were read in this look
+	gap   error           // why the lists could not be read
 }
 
 // listening gives the address of a socket that accepts connections, else "".
 func (s *sockets) listening(proc procfs.FS, pid int, inode uint64) string {
-	if at := s.known[inode]; at != "" || s.fresh {
+	if at := s.known[inode]; at != "" {
 		return at
+	}
+	network, _ := proc.Namespace(pid, "net") // where it cannot be told, all are taken for one
+	if s.fresh[network] {
+		return ""
 	}
 	if s.known == nil {
 		s.known = map[uint64]string{}
 	}
-	s.fresh = true
+	if s.fresh == nil {
+		s.fresh = map[uint64]bool{}
+	}
+	s.fresh[network] = true
 	for _, kind := range []string{"tcp", "tcp6", "unix"} {
 		text, err := proc.Text(pid, "net/"+kind)
 		if err != nil && !isGone(err) {

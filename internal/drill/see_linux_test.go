@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io/fs"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -150,6 +151,21 @@ func TestSocketBecomesListening(t *testing.T) {
 	facts(t, e, 7)
 	p.file("7/net/unix", unixHead+"0: 00000002 00000000 00010000 0001 01 44 /d/s\n")
 	facts(t, e, 7, "listens on unix /d/s")
+}
+
+// TestSocketsOfTwoNetworks has two processes that listen, each in a network of its own with a list of its own.
+func TestSocketsOfTwoNetworks(t *testing.T) {
+	p := newProc()
+	for pid, network := range map[int]string{7: "net:[1]", 8: "net:[2]"} {
+		p.process(pid, 1, "S")
+		p.open(pid, 3, fmt.Sprintf("socket:[%d]", 40+pid), bothFlags)
+		p.link(fmt.Sprintf("%d/ns/net", pid), network)
+		p.file(fmt.Sprintf("%d/net/unix", pid), unixHead+fmt.Sprintf("0: 00000002 00000000 00010000 0001 01 %d /d/%d\n", 40+pid, pid))
+	}
+	e := drill.NewEye(p, "/d")
+	if got := e.Look(7, 8); !slices.Equal(got, []string{"listens on unix /d/7", "listens on unix /d/8"}) {
+		t.Errorf("in one look: %q", got)
+	}
 }
 
 // TestUnreadableSocketsAreTold has a list that is too long to be read.

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -24,6 +25,9 @@ const Mark = "SOLEHOLD_DRILL"
 
 // lookPeriod is the time between two looks at the processes; a look that takes long makes it longer.
 const lookPeriod = 4 * time.Millisecond
+
+// calmPeriod is the same where nothing has changed for long.
+const calmPeriod = 5 * lookPeriod
 
 // start is one start of the command.
 type start struct {
@@ -40,8 +44,9 @@ type start struct {
 	failed  error // it could not be started
 	members []procfs.Stat
 	facts   []fact
-	sticky  []fact       // changes that were told
-	open    map[key]int  // how often a process of it was seen to have a file open
+	sticky  []fact // changes that were told
+	settle  time.Duration
+	open    map[key]seen // since when a process of it is known to have had a file open
 	died    time.Time    // the last of its own processes was seen no more
 	gone    time.Time    // nothing of it is left
 	byUs    bool         // the end of the round has ended it
@@ -67,16 +72,36 @@ type stretch struct {
 // alive reports whether a process of it lives, as far as was seen.
 func (x *start) alive() bool { return !x.began.IsZero() && x.gone.IsZero() }
 
-// often is how many looks make the difference between a file that is kept open and one that a script writes in passing.
+// seen is what is known of a file that a process had open: how often, and from when to when.
+type seen struct {
+	times    int
+	from, to time.Time
+}
+
+// often is how many looks, in the least of the time that a round needs to settle, make the difference between a file that
+// is kept open and one that a script writes in passing.
 const often = 4
 
 // held reports whether a process was seen to keep a file open: that it has closed it since means that it has let go.
-func (x *start) held(pid int, inode uint64) bool { return x.open[key{pid, inode}] >= often }
+func (x *start) held(k key) bool {
+	o := x.open[k]
+	return o.times >= often && o.to.Sub(o.from) >= x.settle
+}
+
+// had notes that a process has a file open.
+func (x *start) had(k key, now time.Time) {
+	o := x.open[k]
+	if o.times == 0 {
+		o.from = now
+	}
+	o.times, o.to = o.times+1, now
+	x.open[k] = o
+}
 
 // letGo reports whether it had a file open and has it no more.
 func (x *start) letGo() bool {
 	for k := range x.open {
-		if x.held(k.pid, k.inode) {
+		if x.held(k) {
 			return true
 		}
 	}
@@ -93,7 +118,7 @@ type stage struct {
 	Config
 	ctx    context.Context
 	gate   *os.File
-	stderr *bytes.Buffer
+	stderr said
 	inbox  chan post
 	hosts  []*host
 	eye    eye
@@ -106,10 +131,30 @@ type stage struct {
 	log    []Event
 	report *Report
 	wait   time.Duration // until the next look
+	stir   time.Time     // the last change, or news
 	probe  *probe
 	plain  []*host       // those that stand where the drill does
 	before *start        // the last one that owned the data in an earlier round
 	life   time.Duration // from a start to its owning the data, once known
+}
+
+// said is what cradles print: their last words.
+type said struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+// Write adds to it; several cradles may at once.
+func (s *said) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.Write(p)
+}
+
+func (s *said) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return strings.TrimSpace(s.text.String())
 }
 
 // frame is a moment or a while in which the same was seen.
@@ -120,7 +165,7 @@ type frame struct {
 
 // newStart plans a start on a host.
 func (s *stage) newStart(h *host) *start {
-	x := &start{number: len(s.starts) + 1, host: h, open: map[key]int{}, strange: map[int]bool{}}
+	x := &start{number: len(s.starts) + 1, host: h, settle: s.Settle, open: map[key]seen{}, strange: map[int]bool{}}
 	command := s.Command
 	if len(s.Also) > 0 && x.number%2 == 0 {
 		command, x.also = s.Also, true
@@ -142,7 +187,6 @@ func (s *stage) release(all ...*start) error {
 		if err := x.host.tell.Encode(o); err != nil {
 			return fmt.Errorf("a cradle does not listen: %w", err)
 		}
-		x.host.empty = false
 	}
 	armed := 0
 	err := s.until(s.Limit, func(p *post) bool {
@@ -156,7 +200,7 @@ func (s *stage) release(all ...*start) error {
 	}
 	now := time.Now()
 	for _, x := range all {
-		x.began = now
+		x.began, x.host.empty = now, false
 	}
 	s.probe.restart()
 	s.note(nil, "released", fmt.Sprintf("%d starters", len(all)))
@@ -213,16 +257,17 @@ var errTooLong = errors.New("not in time")
 func (s *stage) take(p post) error {
 	h, now := p.from, time.Now()
 	x := h.start
+	s.stir = now
 	switch {
 	case p.lost && h.cut:
 		x.vanish(now)
 		x.end, h.empty = "power cut", true
 		s.note(x, "ended", x.end)
 	case p.lost:
-		return fmt.Errorf("a cradle has ended: %s", strings.TrimSpace(s.stderr.String()))
+		return fmt.Errorf("a cradle has ended: %s", &s.stderr)
 	case x == nil:
 	case p.What == "started":
-		x.inner = p.PID
+		x.inner, x.died = p.PID, time.Time{}
 		x.pid = s.outer(h, p.PID)
 		s.note(x, "started", fmt.Sprintf("pid %d", x.pid))
 	case p.What == "failed":
@@ -268,7 +313,7 @@ func (s *stage) outer(h *host, inner int) int {
 // the first still has after the second was seen with its own, both had at once.
 func (s *stage) look() {
 	began := time.Now()
-	s.eye.sockets.fresh = false
+	s.eye.sockets.fresh = nil
 	seen := map[*start][]fact{}
 	for _, x := range s.starts {
 		if x.alive() {
@@ -290,13 +335,16 @@ func (s *stage) look() {
 	}
 	s.keep(frame{middle, middle, seen})
 	s.wait = max(lookPeriod, 2*time.Since(began))
+	if began.Sub(s.stir) > s.Settle {
+		s.wait = max(s.wait, calmPeriod)
+	}
 }
 
 // see looks at the processes of one start.
 func (s *stage) see(x *start) {
 	x.members = below(s.eye.proc, x.host.pid)
 	x.facts = x.facts[:0:0]
-	alive := map[int]uint64{}
+	alive, now := map[int]uint64{}, time.Now()
 	for _, m := range x.own() {
 		alive[m.PID] = m.StartTicks
 		facts, err := s.eye.facts(m)
@@ -304,20 +352,20 @@ func (s *stage) see(x *start) {
 			s.gap("not seen: " + err.Error())
 		}
 		for _, f := range facts {
-			x.open[key{f.pid, f.inode}]++
+			x.had(key{f.pid, f.inode}, now)
 		}
-		if len(facts) > 0 && s.names[m.PID] == "" {
-			s.names[m.PID] = s.command(m.PID)
+		if len(facts) > 0 {
+			s.name(m.PID)
 		}
 		x.facts = append(x.facts, facts...)
 	}
 	if len(alive) > 0 {
 		x.died = time.Time{}
-	} else if x.died.IsZero() {
-		x.died = time.Now()
+	} else if x.died.IsZero() && x.inner != 0 {
+		x.died = now
 	}
 	x.sticky = slices.DeleteFunc(x.sticky, func(f fact) bool {
-		return alive[f.pid] == 0 || x.held(f.pid, f.inode)
+		return alive[f.pid] == 0 || x.held(key{f.pid, f.inode})
 	})
 	x.facts = append(x.facts, x.sticky...)
 }
@@ -328,7 +376,7 @@ func (s *stage) keep(f frame) {
 		s.frames[n-1].to = f.to
 		return
 	}
-	s.frames = append(s.frames, f)
+	s.frames, s.stir = append(s.frames, f), f.from
 }
 
 // changed notes a change of a file that the kernel has told.
@@ -341,7 +389,7 @@ func (s *stage) changed(c change) {
 		if x.alive() && !x.strange[c.pid] && s.belongs(x, c.pid) {
 			st, err := s.eye.proc.Stat(c.pid)
 			f := fact{pid: c.pid, ticks: st.StartTicks, kind: changed, what: name, inode: c.inode}
-			if err == nil && !x.held(c.pid, c.inode) && !slices.Contains(x.sticky, f) {
+			if err == nil && !x.held(key{c.pid, c.inode}) && !slices.Contains(x.sticky, f) {
 				x.sticky = append(x.sticky, f)
 			}
 			return

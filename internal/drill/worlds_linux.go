@@ -175,23 +175,33 @@ func pidReuse(p *play) error {
 	if x == nil {
 		return err
 	}
-	var inner []int
-	for _, m := range x.members {
-		if status, err := p.eye.proc.Status(m.PID); err == nil && len(status.NSpid) > 0 {
-			inner = append(inner, status.NSpid[len(status.NSpid)-1])
-		}
-	}
+	numbers := p.inner(x)
 	p.kill(x, below(p.eye.proc, h.pid))
 	if err := p.end(x); err != nil {
 		return err
 	}
-	for _, pid := range inner {
+	return p.amongOthers(h, numbers)
+}
+
+// inner gives the numbers that the processes of a start have where they live.
+func (p *play) inner(x *start) (numbers []int) {
+	for _, m := range x.members {
+		if status, err := p.eye.proc.Status(m.PID); err == nil && len(status.NSpid) > 0 {
+			numbers = append(numbers, status.NSpid[len(status.NSpid)-1])
+		}
+	}
+	return numbers
+}
+
+// amongOthers starts where the numbers of the dead belong to processes that have nothing to do with it.
+func (p *play) amongOthers(h *host, numbers []int) error {
+	for _, pid := range numbers {
 		if err := p.order(h, order{Do: "occupy", PID: pid}); err != nil {
 			return err
 		}
 	}
 	bystanders := below(p.eye.proc, h.pid)
-	p.note(nil, "reused", fmt.Sprintf("%v belong to others now", inner))
+	p.note(nil, "reused", fmt.Sprintf("%v belong to others now", numbers))
 	next := p.newStart(h)
 	for _, m := range bystanders {
 		next.strange[m.PID] = true
@@ -203,11 +213,13 @@ func pidReuse(p *play) error {
 	if err != nil {
 		return err
 	}
-	if !slices.EqualFunc(bystanders, p.still(bystanders), func(a, b procfs.Stat) bool { return a == b }) {
+	if !slices.Equal(bystanders, p.still(bystanders)) {
 		p.fail("a process that had nothing to do with it, under the pid of the dead owner, was ended")
 	}
-	p.demand(owners, next)
-	return nil
+	if !p.demand(owners, next) {
+		return nil
+	}
+	return p.healthy()
 }
 
 // still is what lives on of some processes.
@@ -223,13 +235,10 @@ func (s *stage) still(all []procfs.Stat) (alive []procfs.Stat) {
 	return alive
 }
 
-// reboot ends everything at once, and starts on the same data under another boot id, with the same small pids.
+// reboot ends everything at once, and starts on the same data under another boot id, where the numbers of the dead belong
+// to others.
 func reboot(p *play) error {
-	boots := [2]string{}
-	for i := range boots {
-		boots[i] = uuid()
-	}
-	h, err := p.newHost(place{Data: p.Dir, Boot: boots[0]})
+	h, err := p.newHost(place{Data: p.Dir, Boot: uuid()})
 	if err != nil {
 		return err
 	}
@@ -237,6 +246,7 @@ func reboot(p *play) error {
 	if x == nil {
 		return err
 	}
+	numbers := p.inner(x)
 	h.cut, x.killed = true, true
 	st, err := p.eye.proc.Stat(h.pid)
 	if err != nil {
@@ -247,12 +257,11 @@ func reboot(p *play) error {
 	if err := p.until(p.Limit, func(*post) bool { return !x.alive() }); err != nil {
 		return err
 	}
-	next, err := p.newHost(place{Data: p.Dir, Boot: boots[1]})
+	next, err := p.newHost(place{Data: p.Dir, Boot: uuid()})
 	if err != nil {
 		return err
 	}
-	_, err = p.alone(next)
-	return err
+	return p.amongOthers(next, numbers)
 }
 
 // uuid is a random boot id.

@@ -74,6 +74,7 @@ func (f *drillFlags) define(cmd *cobra.Command) {
 	flags.StringVar(&c.HealthURL, "health-http", "", "URL that must answer after each start")
 	flags.Uint64Var(&c.Seed, "seed", 0, "makes the random points of an earlier drill again")
 	flags.DurationVar(&c.Limit, "limit", drill.DefaultLimit, "how long an owner, an answer or an end may take")
+	flags.DurationVar(&c.Grace, "grace", drill.DefaultGrace, "how long an end may take after TERM, in slow-stop")
 	flags.DurationVar(&c.Settle, "settle", drill.DefaultSettle, "how long nothing must change before a round is judged")
 	flags.BoolVar(&c.Keep, "keep", false, "leave the data directory that was made, and what the starts printed")
 	flags.StringVar(&f.html, "html", "", "write a page with a time line of every round to this file")
