@@ -13,6 +13,7 @@ made_policy=
 wanted='
 strace                           strace
 flock                            util-linux
+ip                               iproute2
 setsid                           util-linux
 redis-server                     redis-server
 prometheus                       prometheus

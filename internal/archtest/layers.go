@@ -118,6 +118,7 @@ func inner() []layer {
 			"internal/drill", list(".", "health", "internal/diagnose", "internal/procfs", "internal/procid"),
 			list(xsys), list(testscript, chromedp), "a drill sees what an operator sees, and never asks the command",
 		},
+		{"internal/drill/engine", nil, list("go.etcd.io/etcd", "go.uber.org/zap"), nil, "an engine is a program of its own, met over the network"},
 		{
 			"internal/lab", list(".", "internal/procfs"),
 			list(xsys, cobra, "golang.org/x/term", bolt, goleveldb, sqlite, "github.com/redis/go-redis"), nil,
@@ -147,7 +148,7 @@ func outer() []layer {
 	const user = "an example shows what a user of the library can import"
 	return []layer{
 		{"internal/cli", lean, list(cobra, pflag, xsys, "golang.org/x/term", testscript+"/diff"), list(testscript), "the lean binary stays free of engines, page, drill and analyzers"},
-		{"internal/drillcli", list(".", "internal/drill", "internal/lab"), list(cobra, pflag, xsys, "golang.org/x/term"), list(testscript), "flags, output and exit codes of drill and lab, apart from the lean binary"},
+		{"internal/drillcli", list(".", "internal/drill", "internal/drill/engine", "internal/lab"), list(cobra, pflag, xsys, "golang.org/x/term"), list(testscript), "flags, output and exit codes of drill and lab, apart from the lean binary"},
 		{"internal/mangen", list("internal/cli", "internal/drillcli", "internal/journald"), list(cobra), nil, "pages and completion come from the texts of the commands"},
 		{"cmd/solehold", list("internal/cli"), nil, list(testscript), "only the outermost layer imports internal/cli"},
 		{"cmd/solehold-cluster", list(".", "internal/cli", "internal/diagnose", "internal/agent", "internal/clustercli", "cluster/..."), list(cobra, xsys), list(testscript), wiring},

@@ -130,6 +130,10 @@ func (c *cradle) obey(o order) {
 		return
 	case "occupy":
 		err = c.occupy(o.PID)
+	case "engine":
+		err = c.engine(o)
+	case "plug", "address", "cut", "heal":
+		err = wire(o)
 	default:
 		err = c.place.change(o.Do)
 	}

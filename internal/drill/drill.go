@@ -11,6 +11,8 @@
 // # What is not promised
 //
 //   - Between two looks, some milliseconds apart, what opens and closes a file without changing it may be missed.
+//   - Who closes a file and opens it again between two looks is taken to have had it all along: starts that hand the data
+//     to each other every few milliseconds may be told as a clash.
 //   - Changes through mapped memory alone are seen as the open file, not as a change.
 //   - A file that somebody has locked as a whole counts for who has that lock; solehold's own files count for nobody.
 //
@@ -71,6 +73,8 @@ type Config struct {
 	Settle time.Duration
 	// Keep leaves a data directory that was made here.
 	Keep bool
+	// Tool is the program solehold, below which partition runs the command; empty for that beside this one, or on PATH.
+	Tool string
 	// Self is how this program is called to be a cradle, without its verb.
 	Self []string
 	// Progress is called with each change; it must not block. Nil for nobody.

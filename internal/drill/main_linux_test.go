@@ -26,6 +26,8 @@ func TestMain(m *testing.M) {
 		switch os.Args[1] {
 		case drill.CradleVerb:
 			os.Exit(drill.Cradle(os.Args[2:]))
+		case drill.EngineVerb:
+			os.Exit(smallEngine(os.Args[3]))
 		case drill.BystanderVerb:
 			os.Exit(drill.Bystander())
 		case "act":
@@ -73,7 +75,7 @@ func act(what string, args []string) int {
 			return 1
 		}
 		return 0
-	case "hand-over": // waits for its turn at the lock, opens the data, and lets go of both, again and again
+	case "hand-over": // waits for its turn at the lock, opens the data for a moment, and lets go of both, again and again
 		for {
 			if err := handOver(args[0], args[1]); err != nil {
 				fmt.Println(err)
@@ -89,6 +91,8 @@ func act(what string, args []string) int {
 		code, _ := strconv.Atoi(args[0])
 		fmt.Println("the configuration is wrong")
 		return code
+	case "run": // is the solehold of a drill between hosts
+		return smallRun(args)
 	case "drill":
 		return drillOf(args[0])
 	case "tty":

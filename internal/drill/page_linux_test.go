@@ -186,6 +186,9 @@ func TestPageInChromium(t *testing.T) {
 	}
 	if counts["rounds"] != 4 || counts["clashes"] < 4 || counts["halts"] != 2 {
 		t.Errorf("drawn: %v", counts)
+		for _, round := range bad.Rounds {
+			t.Logf("%+v", round)
+		}
 	}
 	for _, width := range []int64{1100, 420} {
 		must(t, chromedp.Do(b, chromedp.EmulateViewport(width, 900)))

@@ -16,12 +16,15 @@ const smallSize = 64 << 20
 // fillName is the file that takes the rest of a file system.
 const fillName = ".solehold-drill-fill"
 
-// births are the namespaces that a process can only be born into.
-func (p place) births() uintptr {
-	if p.Boot == "" {
-		return 0
+// births are the namespaces that a process is born into.
+func (p place) births() (flags uintptr) {
+	if p.Boot != "" {
+		flags |= unix.CLONE_NEWPID | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC
 	}
-	return unix.CLONE_NEWPID | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC
+	if p.Switch || p.Wire {
+		flags |= unix.CLONE_NEWNET
+	}
+	return flags
 }
 
 // private says that mounts made here are not seen elsewhere.
@@ -56,6 +59,9 @@ func (p place) enter() error {
 	}
 	if p.Ahead != 0 {
 		return ahead(p.Ahead)
+	}
+	if p.Switch {
+		return layNetwork()
 	}
 	return nil
 }

@@ -45,6 +45,8 @@ type Report struct {
 	Refused Refusals `json:"refused"`
 	// Next are the times from the death of an owner to the next one.
 	Next Times `json:"next"`
+	// Cut are the times from the cut of an owner's link to the next owner.
+	Cut Times `json:"cut"`
 	// Healthy are the times from a start to its first good answer.
 	Healthy Times `json:"healthy"`
 	// Left are processes that outlived the start they belonged to and were ended by the drill.

@@ -22,6 +22,7 @@ type play struct {
 	reasons []string
 	nexts   []float64 // from a death to the next owner
 	healths []float64
+	cuts    []float64 // from the cut of a link to the next owner
 }
 
 // fail says why the round is not good.
@@ -65,7 +66,7 @@ type rest struct {
 
 // settle looks on until each start has ended, owns the data, or rests beside an owner, and gives the owners. Where none is
 // seen and some live on, the whole limit is waited for one, however quiet it is: a program may take its time. Then those
-// that live and do not wait are taken for owners.
+// that rest and do not wait are taken for owners, unless some start of the drill has shown by what it owns.
 func (s *stage) settle() ([]*start, error) {
 	r := &rest{calm: time.Now()}
 	err := s.until(s.Limit, func(*post) bool {
@@ -89,7 +90,7 @@ func (s *stage) settle() ([]*start, error) {
 	if err != nil && err != errTooLong {
 		return nil, err
 	}
-	if len(r.owners) > 0 {
+	if len(r.owners) > 0 || s.known || err == errTooLong {
 		return r.owners, nil
 	}
 	s.remark("nothing that a start has tells whether it owns the data: after the limit (%v) those are counted that live on and do not wait", s.Limit)
@@ -205,14 +206,14 @@ func (s *stage) drain() {
 // leave names the processes of a start that are still there.
 func (s *stage) leave(x *start) {
 	for _, m := range below(s.eye.proc, x.host.pid) {
-		text := fmt.Sprintf("pid %d (%s) of start %d", m.PID, s.command(m.PID), x.number)
+		text := fmt.Sprintf("pid %d (%s) of start %d", m.PID, cmp.Or(s.command(m.PID), solehold.Printable(m.Comm)), x.number)
 		if !slices.Contains(s.report.Left, text) && len(s.report.Left) < 50 {
 			s.report.Left = append(s.report.Left, text)
 		}
 	}
 }
 
-// command is the command line of a process, for people; empty for one that ends, or becomes another program just now.
+// command is the command line of a process, for people; empty for one that ends or becomes another program just now.
 func (s *stage) command(pid int) string {
 	line, _ := s.eye.proc.Cmdline(pid)
 	return strings.TrimSpace(solehold.CommandLine(line))

@@ -118,8 +118,8 @@ func (s *stage) host(i int) (*host, error) {
 }
 
 func (s *stage) rounds(what scenario) error {
-	var nexts, healths []float64
-	defer func() { s.report.Next, s.report.Healthy = times(nexts), times(healths) }()
+	var nexts, healths, cuts []float64
+	defer func() { s.report.Next, s.report.Healthy, s.report.Cut = times(nexts), times(healths), times(cuts) }()
 	for n := 1; n <= s.Rounds; n++ {
 		s.starts, s.frames, s.log, s.began = nil, nil, nil, time.Now()
 		p := &play{stage: s, number: n, dice: newDice(s.Seed, n)}
@@ -131,6 +131,7 @@ func (s *stage) rounds(what scenario) error {
 		err = errors.Join(err, s.end(s.starts...))
 		s.collect(s.judge(p))
 		nexts, healths = append(nexts, p.nexts...), append(healths, p.healths...)
+		cuts = append(cuts, p.cuts...)
 		s.tellProgress(n)
 		if err = errors.Join(err, s.leaveExtra()); err != nil {
 			return err

@@ -23,6 +23,7 @@ func scenarios() []scenario {
 		{"clock", "clocks since boot differ, as between containers", 2, needsRoot, clock},
 		{"pid-reuse", "the dead owner's pids belong to others", 2, needsRoot, pidReuse},
 		{"reboot", "everything ends at once; another boot, the pids belong to others", 2, needsRoot, reboot},
+		{"partition", "two hosts, one lock at an etcd; the owner's link is cut", 2, needsNetwork, partition},
 	}
 }
 

@@ -132,6 +132,7 @@ type stage struct {
 	report *Report
 	wait   time.Duration // until the next look
 	stir   time.Time     // the last change, or news
+	known  bool          // somebody was seen to own the data by what it has
 	probe  *probe
 	plain  []*host       // those that stand where the drill does
 	before *start        // the last one that owned the data in an earlier round
@@ -355,6 +356,7 @@ func (s *stage) see(x *start) {
 			x.had(key{f.pid, f.inode}, now)
 		}
 		if len(facts) > 0 {
+			s.known = true
 			s.name(m.PID)
 		}
 		x.facts = append(x.facts, facts...)

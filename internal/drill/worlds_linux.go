@@ -183,13 +183,15 @@ func pidReuse(p *play) error {
 	return p.amongOthers(h, numbers)
 }
 
-// inner gives the numbers that the processes of a start have where they live.
+// inner gives the numbers that the processes of a start have where they live, the highest first: so are they given to
+// others, whose threads take the numbers that follow.
 func (p *play) inner(x *start) (numbers []int) {
 	for _, m := range x.members {
 		if status, err := p.eye.proc.Status(m.PID); err == nil && len(status.NSpid) > 0 {
 			numbers = append(numbers, status.NSpid[len(status.NSpid)-1])
 		}
 	}
+	slices.SortFunc(numbers, func(a, b int) int { return b - a })
 	return numbers
 }
 

@@ -24,6 +24,9 @@ func table(r drill.Report) string {
 		row("at once", "%s", atOnce(r))
 		row("refused", "%s", refused(r.Refused))
 		row("next owner", "%s", next(r))
+		if r.Cut.Count > 0 {
+			row("after cut", "%s", spans(r.Cut, "after the cut of the owner's link"))
+		}
 		if r.Healthy.Count > 0 {
 			row("healthy", "%s", spans(r.Healthy, "after the start"))
 		}

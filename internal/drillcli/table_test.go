@@ -28,12 +28,14 @@ func TestTable(t *testing.T) {
 				By: []string{"listens", "open for writing"}, Rounds: rounds(1, 1, 1),
 				Refused: drill.Refusals{Count: 93, Ends: map[string]int{"exit 0": 93}, Slowest: .0412},
 				Next:    drill.Times{Count: 2, Median: .0004, Slowest: .0012}, Healthy: drill.Times{Count: 3, Median: 1.2, Slowest: 1.94},
+				Cut:   drill.Times{Count: 1, Median: 7.7, Slowest: 7.7},
 				Again: "solehold drill race --seed 7 -n 32 --rounds 3 -- kb --addr :8080",
 			},
 			`race  32 starts x 3 rounds on: kb --addr :8080
   at once     1 owner at most, in 3 of 3 rounds
   refused     93, slowest 41ms: all exit 0
   next owner  400µs after death, or its start if later (median of 2), slowest 1.2ms
+  after cut   7.7s after the cut of the owner's link
   healthy     1.2s after the start (median of 3), slowest 1.9s
   left over   none
   known by    listens, open for writing
