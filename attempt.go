@@ -144,10 +144,15 @@ func attemptOn(ctx context.Context, d *datadir.Dir, e *entry, o Options) (*Lock,
 		return newLock(ctx, c, e, o)
 	}
 	if errors.Is(err, ErrHeld) {
-		if lock := join(ctx, c, e, o); lock != nil {
+		lock, joinErr := join(ctx, c, e, o)
+		switch {
+		case lock != nil:
 			return lock, nil
+		case joinErr != nil:
+			err = joinErr
+		default:
+			c.logRefusal(o)
 		}
-		c.logRefusal(o)
 	}
 	c.close()
 	return nil, err

@@ -16,7 +16,7 @@ import (
 	"github.com/solehold/solehold/internal/testneed"
 )
 
-// bin has solehold, solehold-drill, kb, and kb without its three lines.
+// bin has solehold, its companions solehold-drill and solehold-cluster, kb, and kb without its three lines.
 var bin string
 
 func TestMain(m *testing.M) { os.Exit(buildAndRun(m)) }
@@ -41,7 +41,7 @@ func build(dir string) error {
 		return err
 	}
 	for _, args := range [][]string{
-		{"-o", dir, "../solehold", ".", "../../examples/kb"},
+		{"-o", dir, "../solehold", "../solehold-cluster", ".", "../../examples/kb"},
 		{"-overlay", overlay, "-o", filepath.Join(dir, "kb-unguarded"), "../../examples/kb"},
 	} {
 		out, err := exec.Command("go", append([]string{"build", "-buildvcs=false"}, args...)...).CombinedOutput()
@@ -159,6 +159,7 @@ func TestRaceOfUnguardedKB(t *testing.T) {
 // TestAllOfGuardedKB runs every scenario.
 func TestAllOfGuardedKB(t *testing.T) {
 	testneed.Root(t)
+	testneed.Program(t, "ip", "apt-get install iproute2")
 	code, reports := drilled(t, append([]string{"all", "--rounds", scaled(20)}, kb("kb")...)...)
 	names, _ := drill.Scenarios()
 	if code != 0 || len(reports) != len(names) {
@@ -167,6 +168,9 @@ func TestAllOfGuardedKB(t *testing.T) {
 	for _, r := range reports {
 		if r.Verdict != drill.Pass || r.Owners != 1 {
 			t.Errorf("%s: %s %q", r.Scenario, r.Verdict, r.Reasons)
+		}
+		if r.Scenario == "partition" && (r.Cut.Count != len(r.Rounds) || r.Cut.Slowest < 3) {
+			t.Errorf("after the cut of a link on which a lease of 5 s is renewed each second: %+v", r.Cut)
 		}
 	}
 }

@@ -49,6 +49,14 @@ func runCodes() []exitCode {
 	}
 }
 
+func topCodes() []exitCode {
+	return []exitCode{
+		{0, "it was shown"},
+		{exitUsage, "the command line is wrong"},
+		{exitCreate, fewFiles},
+	}
+}
+
 const (
 	watchUnwell  = 1
 	watchUnknown = 4

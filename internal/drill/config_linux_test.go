@@ -1,6 +1,7 @@
 package drill_test
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -23,7 +24,8 @@ func TestDefaults(t *testing.T) {
 	}
 	for _, name := range names {
 		c, err := drill.Config{Scenario: name, Command: []string{"x"}}.Check()
-		if err != nil || c.Starters < 2 || c.Rounds != drill.DefaultRounds || c.Limit != drill.DefaultLimit || c.Grace != drill.DefaultGrace || c.Settle != drill.DefaultSettle {
+		rounds := map[string]int{"partition": drill.PartitionRounds}[name]
+		if err != nil || c.Starters < 2 || c.Rounds != cmp.Or(rounds, drill.DefaultRounds) || c.Limit != drill.DefaultLimit || c.Grace != drill.DefaultGrace || c.Settle != drill.DefaultSettle {
 			t.Errorf("%s: %+v, %v", name, c, err)
 		}
 	}

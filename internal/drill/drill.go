@@ -34,6 +34,7 @@ import (
 const (
 	DefaultStarters = 8
 	DefaultRounds   = 10
+	PartitionRounds = 3 // each takes as long as a lease
 	DefaultLimit    = 30 * time.Second
 	DefaultGrace    = 30 * time.Second
 	DefaultSettle   = 300 * time.Millisecond
@@ -55,7 +56,7 @@ type Config struct {
 	Also []string
 	// Starters is how many are started; 0 means the scenario's own number.
 	Starters int
-	// Rounds is how often; 0 means DefaultRounds.
+	// Rounds is how often; 0 means the scenario's own number, most often DefaultRounds.
 	Rounds int
 	// Dir is the data directory; empty makes one, which is removed afterwards unless Keep is set.
 	Dir string
@@ -96,6 +97,7 @@ type scenario struct {
 	name     string
 	about    string // half a line for help texts
 	starters int    // by default
+	rounds   int    // by default
 	needs    func() error
 	play     func(*play) error // one round
 }
@@ -139,7 +141,7 @@ func (c Config) withDefaults() (Config, error) {
 		c.Starters = s.starters
 	}
 	if c.Rounds == 0 {
-		c.Rounds = DefaultRounds
+		c.Rounds = s.rounds
 	}
 	if c.Limit == 0 {
 		c.Limit = DefaultLimit

@@ -285,6 +285,30 @@ func TestChangeIsSeen(t *testing.T) {
 	}
 }
 
+// TestOnlyOneSees has commands that do one thing alone by which an owner is known: each is found by that, and by no other.
+func TestOnlyOneSees(t *testing.T) {
+	t.Parallel()
+	sleep := testneed.Program(t, "sleep", "install coreutils")
+	for by, command := range map[string][]string{
+		"open for writing": self("write", "{dir}/data"),
+		"listens":          self("listen", "{dir}/../socket.{n}"),
+		drill.ByLife:       {sleep, "1000"},
+	} {
+		t.Run(by, func(t *testing.T) {
+			t.Parallel()
+			c := drill.Config{Scenario: "race", Command: command, Starters: 2}
+			if by == drill.ByLife {
+				c.Limit = long
+			}
+			r := run(t, c)
+			expect(t, r, drill.Failed, "2 owners at once")
+			if !slices.Equal(r.By, []string{by}) {
+				t.Errorf("known by %q", r.By)
+			}
+		})
+	}
+}
+
 // TestSecondEntrance has two commands, each of which keeps only its own kind out.
 func TestSecondEntrance(t *testing.T) {
 	t.Parallel()

@@ -12,18 +12,18 @@ import (
 
 func scenarios() []scenario {
 	return []scenario{
-		{"race", "many starters released in one instant", DefaultStarters, nil, race},
-		{"crash", "kill -9 at random points of life, the start included", 3, nil, crash},
-		{"hang", "the owner is halted for a while (SIGSTOP)", 3, nil, hang},
-		{"orphan", "only the first process, the wrapper, is killed", 3, nil, orphan},
-		{"leak", "a child that outlives the owner keeps its descriptors", 3, needsTrace, leak},
-		{"slow-stop", "the owner ends slowly while others start", 3, nil, slowStop},
-		{"full-disk", "the disk is full, then has room again", 2, needsRoot, fullDisk},
-		{"read-only", "the directory is read-only, then writable again", 2, needsRoot, readOnly},
-		{"clock", "clocks since boot differ, as between containers", 2, needsRoot, clock},
-		{"pid-reuse", "the dead owner's pids belong to others", 2, needsRoot, pidReuse},
-		{"reboot", "everything ends at once; another boot, the pids belong to others", 2, needsRoot, reboot},
-		{"partition", "two hosts, one lock at an etcd; the owner's link is cut", 2, needsNetwork, partition},
+		{"race", "many starters released in one instant", DefaultStarters, DefaultRounds, nil, race},
+		{"crash", "kill -9 at random points of life, the start included", 3, DefaultRounds, nil, crash},
+		{"hang", "the owner is halted for a while (SIGSTOP)", 3, DefaultRounds, nil, hang},
+		{"orphan", "only the first process, the wrapper, is killed", 3, DefaultRounds, nil, orphan},
+		{"leak", "a child that outlives the owner keeps its descriptors", 3, DefaultRounds, needsTrace, leak},
+		{"slow-stop", "the owner ends slowly while others start", 3, DefaultRounds, nil, slowStop},
+		{"full-disk", "the disk is full, then has room again", 2, DefaultRounds, needsRoot, fullDisk},
+		{"read-only", "the directory is read-only, then writable again", 2, DefaultRounds, needsRoot, readOnly},
+		{"clock", "clocks since boot differ, as between containers", 2, DefaultRounds, needsRoot, clock},
+		{"pid-reuse", "the dead owner's pids belong to others", 2, DefaultRounds, needsRoot, pidReuse},
+		{"reboot", "everything ends at once; another boot, the pids belong to others", 2, DefaultRounds, needsRoot, reboot},
+		{"partition", "two hosts, one lock at an etcd; the owner's link is cut", 2, PartitionRounds, needsNetwork, partition},
 	}
 }
 

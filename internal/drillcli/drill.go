@@ -67,7 +67,7 @@ Exit codes:
 func (f *drillFlags) define(cmd *cobra.Command) {
 	c, flags := &f.config, cmd.Flags()
 	flags.IntVarP(&c.Starters, "starters", "n", 0, fmt.Sprintf("how many starts in one round (default %d for race, 3 else)", drill.DefaultStarters))
-	flags.IntVar(&c.Rounds, "rounds", drill.DefaultRounds, "how many rounds")
+	flags.IntVar(&c.Rounds, "rounds", 0, fmt.Sprintf("how many rounds (default %d, for partition %d)", drill.DefaultRounds, drill.PartitionRounds))
 	flags.StringVar(&c.Dir, "dir", "", "data directory that nobody uses; without it one is made")
 	flags.StringArrayVar(&c.Ignore, "ignore", nil, "files there, by a pattern such as *.log, that a start may write without owning the data; may be repeated")
 	flags.StringVar(&f.also, "also", "", "a second entrance to the same data, one line of words: every second start uses it")

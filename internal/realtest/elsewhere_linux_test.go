@@ -309,7 +309,8 @@ func wrapperKilled(e *elsewhere) {
 func unhealthy(e *elsewhere) {
 	dir, addr := e.dir("data"), freeAddr(e.t)
 	url := "http://" + addr
-	e.start("run", "--health-http", url+"/healthz", "--health-period", "1s", "--health-failure-threshold", "1", "--min-failing", "1s",
+	e.start("run", "--startup-http", url+"/healthz", "--startup-period", "1s", "--startup-failure-threshold", "100",
+		"--health-http", url+"/healthz", "--health-period", "1s", "--health-timeout", "20s", "--health-failure-threshold", "1", "--min-failing", "1s",
 		"--on-unhealthy", "restart", "--restart", "always", "--restart-delay", "100ms", dir, "--", e.path(e.service), addr)
 	e.serves(addr, true)
 	answer, err := http.Get(url + "/sick")
