@@ -156,12 +156,12 @@ func outer() []layer {
 	const user = "an example shows what a user of the library can import"
 	return []layer{
 		{"internal/cli", lean, list(cobra, pflag, xsys, "golang.org/x/term", testscript+"/diff"), list(testscript), "the lean binary stays free of engines, page, drill and analyzers"},
-		{"internal/drillcli", list(".", "internal/drill", "internal/drill/engine", "internal/lab"), list(cobra, pflag, xsys, "golang.org/x/term"), list(testscript), "flags, output and exit codes of drill and lab, apart from the lean binary"},
+		{"internal/drillcli", list(".", "internal/drill", "internal/lab"), list(cobra, pflag, xsys, "golang.org/x/term"), list(testscript), "flags, output and exit codes of drill and lab, apart from the lean binary"},
 		{"internal/mangen", list("internal/cli", "internal/drillcli", "internal/journald"), list(cobra), nil, "pages and completion come from the texts of the commands"},
 		{"cmd/solehold", list("internal/cli"), nil, list(testscript), "only the outermost layer imports internal/cli"},
 		{"cmd/solehold-cluster", list(".", "internal/cli", "internal/diagnose", "internal/agent", "internal/clustercli", "cluster/..."), list(cobra, xsys), list(testscript), wiring},
 		{"cmd/solehold-serve", list("internal/cli", "internal/web", "internal/diagnose", "internal/diagnose/overview"), list(cobra, xsys), list(testscript), wiring},
-		{"cmd/solehold-drill", list("internal/drillcli"), nil, list(testscript, "internal/drill"), wiring},
+		{"cmd/solehold-drill", list("internal/drillcli", "internal/drill", "internal/drill/engine"), nil, list(testscript), wiring},
 		{"cmd/solehold-probe", list("health", "health/grpchealth", "health/healthtls"), list(cobra), list(testscript, "google.golang.org/grpc"), wiring},
 		{"cmd/solehold-vet", list("vet"), list(xtools), list(testscript), wiring},
 		{"examples/kb", list(".", "dataroot", "reload"), list(sqlite), list(testscript), user},

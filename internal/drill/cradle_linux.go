@@ -121,27 +121,36 @@ func (c *cradle) live(control *json.Decoder) {
 }
 
 func (c *cradle) obey(o order) {
-	var err error
-	switch o.Do {
-	case "arm":
+	if o.Do == "arm" {
 		c.next = o
 		go func() { c.gate <- passGate() }()
 		c.say(news{What: "armed"})
 		return
-	case "occupy":
-		err = c.occupy(o.PID)
-	case "engine":
-		err = c.engine(o)
-	case "plug", "address", "cut", "heal":
-		err = wire(o)
-	default:
-		err = c.place.change(o.Do)
 	}
-	if err != nil {
+	if err := c.do(o); err != nil {
 		c.say(news{What: "done", Error: err.Error()})
 		return
 	}
 	c.say(news{What: "done"})
+}
+
+// do does what changes the place, and refuses what would reach the whole machine.
+func (c *cradle) do(o order) error {
+	own, act := c.place.private(), func() error { return c.place.change(o.Do) }
+	switch o.Do {
+	case "occupy":
+		own, act = c.place.Boot != "", func() error { return c.occupy(o.PID) }
+	case "engine":
+		own, act = c.place.Switch, func() error { return c.engine(o) }
+	case "plug", "cut", "heal":
+		own, act = c.place.Switch, func() error { return wire(o) }
+	case "address":
+		own, act = c.place.Wire, func() error { return wire(o) }
+	}
+	if !own {
+		return fmt.Errorf("%s: this place is shared with the whole machine", o.Do)
+	}
+	return act()
 }
 
 // passGate waits until the drill opens the gate for as many as are armed.

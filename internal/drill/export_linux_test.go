@@ -1,10 +1,14 @@
 package drill
 
 import (
+	"context"
 	"encoding/binary"
+	"encoding/json"
 	"io/fs"
+	"path/filepath"
 	"time"
 
+	"github.com/solehold/solehold/health"
 	"github.com/solehold/solehold/internal/procfs"
 )
 
@@ -82,16 +86,16 @@ type Nursery struct {
 	host *host
 }
 
-// NewNursery starts a cradle; with boot, in a pid namespace and a boot of its own.
-func NewNursery(self, dir string, boot bool) (*Nursery, error) {
+// NewNursery starts a cradle whose place is described as in its command line.
+func NewNursery(self, dir, where string) (*Nursery, error) {
 	n := &Nursery{stage: stage{Config: Config{Self: []string{self}, Dir: dir}, inbox: make(chan post)}}
 	n.eye.proc = procfs.Default()
-	p := place{Data: dir}
-	if boot {
-		p.Boot = uuid()
+	p := place{}
+	err := json.Unmarshal([]byte(where), &p)
+	if p.Data = dir; err == nil {
+		n.gate, err = newGate()
 	}
-	var err error
-	if n.gate, err = newGate(); err == nil {
+	if err == nil {
 		n.host, err = n.newHost(p)
 	}
 	return n, err
@@ -111,8 +115,10 @@ func (n *Nursery) Open() error {
 	return err
 }
 
-// Occupy has it give a pid to another.
-func (n *Nursery) Occupy(pid int) error { return n.host.tell.Encode(order{Do: "occupy", PID: pid}) }
+// Order has it do something, with a number: a pid, or that of a host.
+func (n *Nursery) Order(do string, number int, argv ...string) error {
+	return n.host.tell.Encode(order{Do: do, PID: number, N: number, Argv: argv, Log: filepath.Join(n.Dir, "log")})
+}
 
 // Word is the next that it says; "" when it has gone.
 func (n *Nursery) Word() (what, trouble string) {
@@ -134,6 +140,33 @@ func (n *Nursery) Leave() {
 	n.gate.Close()
 }
 
+// Ear hears who changes files below a directory.
+type Ear struct{ c *changes }
+
+// NewEar begins to listen; deaf says why it does not hear who it was.
+func NewEar(dir string) (e *Ear, deaf, err error) {
+	c := hear()
+	return &Ear{c}, c.deaf, c.cover(dir)
+}
+
+// Next is the next change.
+func (e *Ear) Next() (pid int, path string) {
+	c := <-e.c.told
+	return c.pid, c.path
+}
+
+// Close ends it.
+func (e *Ear) Close() { e.c.close() }
+
+// AskOn asks until the answer is good; it gives the time that took, and the last other answer.
+func AskOn(ctx context.Context, ask health.Probe) (took time.Duration, last string) {
+	good, answer := make(chan time.Duration, 1), make(chan string, 1)
+	askOn(ctx, ask, good, answer)
+	close(good)
+	close(answer)
+	return <-good, <-answer
+}
+
 // Points draws the first random points of a round.
 func Points(seed uint64, round, n int) (all []time.Duration) {
 	d := newDice(seed, round)
@@ -145,9 +178,6 @@ func Points(seed uint64, round, n int) (all []time.Duration) {
 
 // Bear makes a process start a program.
 func Bear(pid int, argv ...string) (int, error) { return bear(pid, argv...) }
-
-// Change gives an order to a place that is not apart.
-func Change(data, what string) error { return place{Data: data}.change(what) }
 
 // TimesOf sums up durations.
 func TimesOf(all ...float64) Times { return times(all) }

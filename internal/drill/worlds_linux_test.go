@@ -101,19 +101,6 @@ func TestFullDiskOfTheUser(t *testing.T) {
 	}
 }
 
-// TestPlaceIsShared refuses what would reach the whole machine.
-func TestPlaceIsShared(t *testing.T) {
-	dir := t.TempDir()
-	for _, what := range []string{"fill", "free", "readonly", "writable", "explode"} {
-		if err := drill.Change(dir, what); err == nil || !strings.Contains(err.Error(), "shared with the whole machine") {
-			t.Errorf("%s: %v", what, err)
-		}
-	}
-	if entries, err := os.ReadDir(dir); err != nil || len(entries) > 0 {
-		t.Errorf("%v, %v", entries, err)
-	}
-}
-
 // TestLeak runs the leak on guards whose lock a child inherits, and on some whose it does not.
 func TestLeak(t *testing.T) {
 	t.Parallel()

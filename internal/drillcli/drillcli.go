@@ -11,7 +11,6 @@ import (
 
 	"github.com/solehold/solehold"
 	"github.com/solehold/solehold/internal/drill"
-	"github.com/solehold/solehold/internal/drill/engine"
 	"github.com/solehold/solehold/internal/lab"
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -47,10 +46,6 @@ func Run(ctx context.Context, env Env, args []string) int {
 	}
 	if len(args) > 0 && args[0] == drill.BystanderVerb {
 		return drill.Bystander()
-	}
-	if len(args) == 3 && args[0] == drill.EngineVerb {
-		fmt.Fprintln(env.Stderr, engine.Serve(args[1], args[2], env.Stdout))
-		return 1
 	}
 	a := &app{env: env}
 	root := a.root()
