@@ -69,6 +69,7 @@ type rest struct {
 // that rest and do not wait are taken for owners, unless some start of the drill has shown by what it owns.
 func (s *stage) settle() ([]*start, error) {
 	r := &rest{calm: time.Now()}
+	s.look() // what was seen last may be long ago
 	err := s.until(s.Limit, func(*post) bool {
 		calm := r.look(s)
 		switch {
@@ -102,6 +103,7 @@ const restless = 3
 
 // look takes in what was seen last, and gives how long nothing has changed.
 func (r *rest) look(s *stage) time.Duration {
+	r.owners = slices.DeleteFunc(r.owners, func(x *start) bool { return !x.alive() })
 	if owners := s.owners(); len(owners) > 0 {
 		r.owners = owners
 	}

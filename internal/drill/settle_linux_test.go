@@ -140,6 +140,10 @@ func TestSettle(t *testing.T) {
 		"one that has not been told beside an owner": {
 			[]drill.Scene{started(0, scene(0, "owner", "gone"), 1), started(5*time.Second, scene(0, "owner", "waiter"), 2)}, []int{1}, 5*time.Second + settle, "",
 		},
+		"the owner ends by itself, and another one is quiet": {
+			[]drill.Scene{begun("owner", "busy"), scene(time.Second, "owner", "busy"), ended(scene(2*time.Second, "gone", "quiet"), 1)},
+			nil, limit, "",
+		},
 		"they take turns": {
 			turns(), []int{1}, limit, "did not come to rest within 10s",
 		},
