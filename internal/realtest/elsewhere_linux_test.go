@@ -313,6 +313,7 @@ func unhealthy(e *elsewhere) {
 		"--health-http", url+"/healthz", "--health-period", "1s", "--health-timeout", "20s", "--health-failure-threshold", "1", "--min-failing", "1s",
 		"--on-unhealthy", "restart", "--restart", "always", "--restart-delay", "100ms", dir, "--", e.path(e.service), addr)
 	e.serves(addr, true)
+	eventually(e.t, "the run has seen that, too", func() bool { return count(e.kinds(dir), "ready") >= 1 })
 	answer, err := http.Get(url + "/sick")
 	must(e.t, err)
 	answer.Body.Close()
