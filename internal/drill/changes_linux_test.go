@@ -50,7 +50,7 @@ func TestTooManyFolders(t *testing.T) {
 		}
 	}
 	ear, _, err := drill.NewEar(dir)
-	defer ear.Close()
+	t.Cleanup(ear.Close)
 	if err == nil || err.Error() != "more than 1000 folders: changes in the others are not told" {
 		t.Error(err)
 	}
@@ -60,7 +60,7 @@ func TestTooManyFolders(t *testing.T) {
 func TestNoFolder(t *testing.T) {
 	t.Parallel()
 	ear, _, err := drill.NewEar(filepath.Join(t.TempDir(), "gone"))
-	defer ear.Close()
+	t.Cleanup(ear.Close)
 	if err != nil {
 		t.Errorf("a folder that was removed meanwhile is no error: %v", err)
 	}
