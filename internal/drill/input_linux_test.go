@@ -145,6 +145,7 @@ func TestDrillIsKilled(t *testing.T) {
 	defer func() { bystander.Process.Kill(); bystander.Wait() }()
 	dir := t.TempDir()
 	cmd := exec.Command(os.Args[0], "act", "endless", dir)
+	cmd.Env = append(os.Environ(), "TMPDIR="+t.TempDir()) // it cannot remove what it made
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	out, err := cmd.StdoutPipe()
 	must(t, err)
