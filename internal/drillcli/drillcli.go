@@ -49,7 +49,7 @@ func Run(ctx context.Context, env Env, args []string) int {
 	}
 	a := &app{env: env}
 	root := a.root()
-	root.SetArgs(args)
+	root.SetArgs(append([]string{}, args...)) // for nil it would take those of the process
 	root.SetOut(env.Stdout)
 	root.SetErr(env.Stderr)
 	if err := root.ExecuteContext(ctx); err != nil {
