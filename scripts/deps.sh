@@ -14,6 +14,8 @@ wanted='
 strace                           strace
 chromium                         chromium
 flock                            util-linux
+ip                               iproute2
+setsid                           util-linux
 redis-server                     redis-server
 prometheus                       prometheus
 /usr/lib/postgresql/*/bin/initdb postgresql
@@ -25,6 +27,7 @@ java                             default-jre-headless
 systemd-analyze                  systemd
 python3                          python3
 setcap                           libcap2-bin
+chromium                         chromium
 chattr                           e2fsprogs
 ps                               procps
 rpm                              rpm

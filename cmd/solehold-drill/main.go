@@ -1,29 +1,20 @@
-// Command solehold-drill is `solehold lab`: claims about locks, tried on this machine.
+// Command solehold-drill is `solehold drill` and `solehold lab`: it forces the faults that are otherwise met by chance.
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
 
-	"github.com/solehold/solehold/internal/lab"
-	"github.com/spf13/cobra"
+	"github.com/solehold/solehold/internal/drill"
+	"github.com/solehold/solehold/internal/drill/engine"
+	"github.com/solehold/solehold/internal/drillcli"
 )
 
-const exitUsage = 64
-
 func main() {
-	code := 0
-	root := &cobra.Command{
-		Use:         "solehold-drill",
-		Short:       "Try on this machine what is believed about locks",
-		Annotations: map[string]string{cobra.CommandDisplayNameAnnotation: "solehold"},
-		Args:        cobra.NoArgs, SilenceErrors: true, SilenceUsage: true,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	if len(os.Args) == 4 && os.Args[1] == drill.EngineVerb {
+		fmt.Fprintln(os.Stderr, engine.Serve(os.Args[2], os.Args[3], os.Stdout))
+		os.Exit(1)
 	}
-	root.AddCommand(lab.Command(&code))
-	if err := root.Execute(); err != nil {
-		fmt.Fprintf(os.Stderr, "solehold: %v\n  next: see solehold lab --help\n", err)
-		code = exitUsage
-	}
-	os.Exit(code)
+	os.Exit(drillcli.Run(context.Background(), drillcli.System(), os.Args[1:]))
 }

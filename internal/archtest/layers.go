@@ -25,6 +25,7 @@ const (
 	badger     = "github.com/dgraph-io/badger"
 	porcupine  = "github.com/anishathalye/porcupine"
 	prometheus = "github.com/prometheus"
+	chromedp   = "github.com/chromedp"
 )
 
 // list is shorter than a slice literal in a table.
@@ -118,7 +119,11 @@ func inner() []layer {
 			"what an operator does is told an engine by its contract",
 		},
 		{"docs/findings", nil, nil, nil, "pages know nothing of the program that shows them"},
-		{"internal/drill", list(".", "internal/diagnose"), list(xsys), list(testscript), "a drill sees what an operator sees"},
+		{
+			"internal/drill", list(".", "health", "internal/diagnose", "internal/procfs", "internal/procid"),
+			list(xsys), list(testscript, chromedp), "a drill sees what an operator sees, and never asks the command",
+		},
+		{"internal/drill/engine", nil, list("go.etcd.io/etcd", "go.uber.org/zap"), nil, "an engine is a program of its own, met over the network"},
 		{
 			"internal/lab", list(".", "internal/procfs"),
 			list(xsys, cobra, "golang.org/x/term", bolt, goleveldb, sqlite, "github.com/redis/go-redis"), nil,
@@ -151,11 +156,12 @@ func outer() []layer {
 	const user = "an example shows what a user of the library can import"
 	return []layer{
 		{"internal/cli", lean, list(cobra, pflag, xsys, "golang.org/x/term", testscript+"/diff"), list(testscript), "the lean binary stays free of engines, page, drill and analyzers"},
-		{"internal/mangen", list("internal/cli", "internal/journald"), list(cobra), nil, "pages and completion come from the texts of the commands"},
+		{"internal/drillcli", list(".", "internal/drill", "internal/lab"), list(cobra, pflag, xsys, "golang.org/x/term"), list(testscript), "flags, output and exit codes of drill and lab, apart from the lean binary"},
+		{"internal/mangen", list("internal/cli", "internal/drillcli", "internal/journald"), list(cobra), nil, "pages and completion come from the texts of the commands"},
 		{"cmd/solehold", list("internal/cli"), nil, list(testscript), "only the outermost layer imports internal/cli"},
 		{"cmd/solehold-cluster", list(".", "internal/cli", "internal/diagnose", "internal/agent", "internal/clustercli", "cluster/..."), list(cobra, xsys), list(testscript), wiring},
 		{"cmd/solehold-serve", list("internal/cli", "internal/web", "internal/diagnose", "internal/diagnose/overview"), list(cobra, xsys), list(testscript, ".", "internal/journal"), wiring},
-		{"cmd/solehold-drill", list("internal/cli", "internal/drill", "internal/lab"), list(cobra, xsys), list(testscript), wiring},
+		{"cmd/solehold-drill", list("internal/drillcli", "internal/drill", "internal/drill/engine"), nil, list(testscript), wiring},
 		{"cmd/solehold-probe", list("health", "health/grpchealth", "health/healthtls"), list(cobra), list(testscript, "google.golang.org/grpc"), wiring},
 		{"cmd/solehold-vet", list("vet"), list(xtools), list(testscript), wiring},
 		{"examples/kb", list(".", "dataroot", "reload"), list(sqlite), list(testscript), user},

@@ -44,7 +44,7 @@ func clustered(args []string) bool {
 // or with it where one program has several.
 func companionOf(args []string) (name string, words []string) {
 	switch args[0] {
-	case "lab":
+	case "drill", "lab":
 		return "solehold-drill", args
 	case "status":
 		return clusterProgram, args

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/solehold/solehold/internal/cli"
+	"github.com/solehold/solehold/internal/drillcli"
 	"github.com/solehold/solehold/internal/journald"
 	"github.com/spf13/cobra/doc"
 )
@@ -43,6 +44,9 @@ func write(dir string) error {
 	if err := doc.GenManTree(root, &doc.GenManHeader{Title: "SOLEHOLD", Section: "1", Source: "solehold"}, man); err != nil {
 		return err
 	}
+	if err := companions(man, completions); err != nil {
+		return err
+	}
 	if err := root.GenBashCompletionFileV2(filepath.Join(completions, "solehold.bash"), true); err != nil {
 		return err
 	}
@@ -50,4 +54,16 @@ func write(dir string) error {
 		return err
 	}
 	return root.GenFishCompletionFile(filepath.Join(completions, "solehold.fish"), true)
+}
+
+// companions adds the verbs of solehold-drill. They are called through solehold, and completed by their own program.
+func companions(man, completions string) error {
+	root := drillcli.Root()
+	root.DisableAutoGenTag = true
+	for _, verb := range root.Commands() {
+		if err := doc.GenManTree(verb, &doc.GenManHeader{Title: "SOLEHOLD", Section: "1", Source: "solehold"}, man); err != nil {
+			return err
+		}
+	}
+	return root.GenBashCompletionFileV2(filepath.Join(completions, "solehold-drill.bash"), true)
 }
