@@ -25,5 +25,6 @@
 // does not see its deadlines. A guard in another process has to kill it, and the resource has to refuse old tokens: that is
 // what package fence is for. An engine that loses its data (a restore from backup, a store without durable writes) may
 // grant a lock twice and count tokens anew; a token that is not above [AcquireOptions.Floor] is refused. The packages of the
-// engines say which of this applies to them. Locks are not fair: waiters are woken together and one wins.
+// engines say which of this applies to them. Locks are not fair: who does not
+// wait may come between. On etcd waiters stand in a queue; elsewhere they are woken together and one wins.
 package cluster

@@ -42,8 +42,6 @@ type HeldError struct {
 	Foreign bool
 	// Key is that place.
 	Key string
-	// Position is where in the engine's history this was seen, so that waiting misses nothing.
-	Position int64
 }
 
 // Error is one line: what has an owner, and who it is.

@@ -57,6 +57,7 @@ func clauses() []clause {
 		{"a client that closes without a release gives nothing away", closedNotRevoked},
 		{"the delete of a claim is seen", deleteSeen},
 		{"a waiter wakes when the lock becomes free", waiterWakes},
+		{"waiters get the lock one after the other, and nobody waits for who gave up", waitersDrain},
 		{"the context is honoured while the engine is silent", contextHonoured},
 		{"a look names the holder and takes nothing", lookTakesNothing},
 		{"a claim that is broken is free, and its holder told", brokenIsFree},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/solehold/solehold/cluster"
@@ -136,6 +137,70 @@ func waiterWakes(s *suite) {
 	}
 	slices.Sort(took)
 	s.Logf("from the call of Release to the waiter's ownership: p50 %s, max %s", describe(took[len(took)/2]), describe(took[len(took)-1]))
+}
+
+// waitersDrain lets waiters have the lock, of whom the first one and one in the middle give up. One client waits twice, and
+// who does not wait may come between.
+func waitersDrain(s *suite) {
+	const waiters = 8
+	owner := s.client(s.backend())
+	l, err := owner.Acquire(s.ctx, s.name(), cluster.AcquireOptions{})
+	s.must(err)
+	var h History
+	begin := time.Now()
+	now := func() time.Duration { return time.Since(begin) }
+	done := make(chan error, waiters)
+	var last *cluster.Client
+	for i := range waiters {
+		if i != waiters-1 {
+			last = s.client(s.backend())
+		}
+		client, ctx := last, s.ctx
+		if i == 0 || i == waiters/2 {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithCancel(s.ctx)
+			defer cancel()
+			<-s.waits(ctx, client, func(cluster.Lease, error) { done <- nil })
+			cancel()
+			continue
+		}
+		called := now()
+		<-s.waits(ctx, client, func(l cluster.Lease, err error) {
+			if err == nil {
+				t := Tenure{Client: i, Name: s.name(), Token: l.Token(), Called: called, Owned: now()}
+				t.Acted = now()
+				if err = l.Release(s.ctx); err == nil {
+					t.Released = now()
+				}
+				h.Add(t)
+			}
+			done <- err
+		})
+	}
+	released := now()
+	s.must(l.Release(s.ctx))
+	if l, err := owner.Acquire(s.ctx, s.name(), cluster.AcquireOptions{}); err == nil {
+		s.must(l.Release(s.ctx))
+	} else if !errors.Is(err, cluster.ErrHeld) {
+		s.Error(err)
+	}
+	for range waiters {
+		s.must(<-done)
+	}
+	s.Logf("%d waiters drained in %s", h.Len(), describe(now()-released))
+	if err := h.Check(); err != nil || h.Len() != waiters-2 {
+		s.Errorf("%d owners: %v", h.Len(), err)
+	}
+}
+
+// waits begins to wait for the lock of this clause, and gives what is closed when it does.
+func (s *suite) waits(ctx context.Context, c *cluster.Client, then func(cluster.Lease, error)) <-chan struct{} {
+	begun := make(chan struct{})
+	once := sync.OnceFunc(func() { close(begun) })
+	go func() {
+		then(c.Acquire(ctx, s.name(), cluster.AcquireOptions{Wait: true, OnWait: func(*cluster.HeldError) { once() }}))
+	}()
+	return begun
 }
 
 func contextHonoured(s *suite) {

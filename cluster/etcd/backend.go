@@ -79,6 +79,7 @@ type Backend struct {
 	looked sync.Once
 	refuse error
 	bases  sync.Map // by name: what the tokens of a lock are above the revisions
+	held   sync.Map // by name: the locks that another had when they were last asked for
 }
 
 // New makes a client. Without a password it does not speak to the servers yet.

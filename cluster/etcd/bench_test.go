@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/solehold/solehold/cluster"
+	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/client/v3/concurrency"
 )
 
@@ -121,12 +122,15 @@ func BenchmarkHandOff(b *testing.B) {
 func BenchmarkDrain(b *testing.B) {
 	const waiters = 50
 	host := addr(start(b, 1)[0])
+	keys := raw(b, host)
 	for name, make := range map[string]func(*testing.B, string) taker{"ours": ours, "mutex": mutex} {
 		b.Run(name, func(b *testing.B) {
 			first := make(b, host)
 			var all [waiters]taker
 			for i := range all {
 				all[i] = make(b, host)
+				mine, _ := all[i](b, true) // with its lease
+				mine()
 			}
 			var sum time.Duration
 			for b.Loop() {
@@ -138,7 +142,8 @@ func BenchmarkDrain(b *testing.B) {
 						mine()
 					})
 				}
-				<-time.After(200 * time.Millisecond) // all are queued
+				queued(b, keys, map[string]int{"ours": waiters, "mutex": waiters + 1}[name])
+				<-time.After(200 * time.Millisecond) // and their watches are there
 				begin := time.Now()
 				release()
 				done.Wait()
@@ -146,6 +151,20 @@ func BenchmarkDrain(b *testing.B) {
 			}
 			b.ReportMetric(float64(sum.Microseconds())/float64(b.N)/1000, "ms/drain")
 		})
+	}
+}
+
+// queued waits until so many wait: the owner is in the queue of the mutex too.
+func queued(t testing.TB, keys *clientv3.Client, want int) {
+	for n := int64(0); n < int64(want); {
+		n = 0
+		for _, prefix := range []string{"/test/dir/queue/", "/mutex/"} {
+			answer, err := keys.Get(t.Context(), prefix, clientv3.WithPrefix(), clientv3.WithCountOnly())
+			if err != nil {
+				t.Fatal(err)
+			}
+			n += answer.Count
+		}
 	}
 }
 
@@ -158,6 +177,9 @@ func BenchmarkHundred(b *testing.B) {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { c.Close(context.Background()) })
+	if l, err := c.Acquire(b.Context(), "first", cluster.AcquireOptions{}); err != nil || l.Release(b.Context()) != nil { // with its lease
+		b.Fatal(err)
+	}
 	s, err := concurrency.NewSession(raw(b, host))
 	if err != nil {
 		b.Fatal(err)

@@ -2,14 +2,20 @@
 //
 // # What is written
 //
-// For a lock there are two keys below the prefix, each with a [cluster.Record] as its value:
+// For a lock there are two keys below the prefix, each with a [cluster.Record] as its value, and one for each waiter:
 //
 //	PREFIX/claim/NAME   the claim. It hangs on the holder's lease. Its revision is the fencing token.
 //	PREFIX/last/NAME    what the last claim leaves for its successor. It hangs on nothing and stays.
+//	PREFIX/queue/NAME/  the places of those who wait, empty, in the order of their creation. They hang on their leases.
 //
 // A claim is one transaction: if there is no claim, write both and read what the predecessor left; else read the claim and
-// write nothing. A refusal costs one entry of the log that changes nothing. A release is one transaction too: if the
-// claim still has our value and revision, delete it and, when the work had ended, say so for the successor.
+// write nothing. A refusal costs one entry of the log that changes nothing, and from then on, as long as the lock is seen
+// to be held, a read. A release is one transaction too: if the claim still has our value and revision, delete it and, when
+// the work had ended, say so for the successor. What is asked for at the same time goes together, up to a hundred
+// transactions in one, each with its own condition.
+//
+// Who waits takes a place, and watches the one before it; the first one watches the claim. An owner that has waited keeps its
+// place until it releases, so one waiter is woken, not all of them. Places grant nothing, and one that stands still is passed.
 //
 // # What is promised
 //

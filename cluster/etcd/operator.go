@@ -145,7 +145,8 @@ func (b *Backend) Break(ctx context.Context, name string, token uint64, why stri
 		return fmt.Errorf("the key %s: %w", claim, err)
 	}
 	answer, err := b.client.Txn(ctx).If(clientv3.Compare(clientv3.ModRevision(claim), "=", kvs[0].ModRevision)).
-		Then(clientv3.OpDelete(claim), clientv3.OpPut(b.lastKey(name), text)).Commit()
+		Then(clientv3.OpDelete(claim), clientv3.OpPut(b.lastKey(name), text),
+			clientv3.OpDelete(b.placesOf(name, kvs[0].Lease), clientv3.WithPrefix())).Commit()
 	if err == nil && !answer.Succeeded {
 		return cluster.ErrNotThere
 	}

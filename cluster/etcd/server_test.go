@@ -23,6 +23,11 @@ const patience = 60 * time.Second
 // start starts members in this process, on free ports, with short elections: leases of a second are granted.
 func start(t testing.TB, members int) []*embed.Etcd {
 	t.Helper()
+	return startWith(t, members, func(*embed.Config) {})
+}
+
+func startWith(t testing.TB, members int, change func(*embed.Config)) []*embed.Etcd {
+	t.Helper()
 	var clients, peers []url.URL
 	var initial []string
 	for i := range members {
@@ -38,11 +43,18 @@ func start(t testing.TB, members int) []*embed.Etcd {
 		c.ListenPeerUrls, c.AdvertisePeerUrls = peers[i:i+1], peers[i:i+1]
 		c.InitialCluster, c.TickMs, c.ElectionMs = strings.Join(initial, ","), 60, 600
 		c.UnsafeNoFsync = true
+		change(c)
 		e, err := embed.StartEtcd(c)
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(e.Close)
+		t.Cleanup(func() {
+			select {
+			case <-e.Server.StopNotify(): // a test has closed it
+			default:
+				e.Close()
+			}
+		})
 		all = append(all, e)
 	}
 	for _, e := range all {

@@ -1,12 +1,12 @@
 package etcd
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"time"
 
 	"github.com/solehold/solehold/cluster"
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
@@ -20,6 +20,8 @@ type session struct {
 	id     clientv3.LeaseID
 	ttl    time.Duration
 	keeper *keeper
+	batch  *batch
+	queue  *queue
 	gone   chan cluster.Claim
 	ctx    context.Context // ends with the session
 	cancel context.CancelFunc
@@ -36,8 +38,19 @@ func newSession(b *Backend, g *clientv3.LeaseGrantResponse) *session {
 	}
 	// Without a leader a member would keep our streams open and silent.
 	s.ctx, s.cancel = context.WithCancel(clientv3.WithRequireLeader(context.Background()))
-	s.keeper = newKeeper(s)
+	s.keeper, s.batch = newKeeper(s), newBatch(s.ctx, s.commit)
+	s.queue = &queue{s: s, ready: map[string][]*place{}, owned: map[string]*place{}}
 	return s
+}
+
+// commit sends one transaction, which may have others in it.
+func (s *session) commit(ctx context.Context, op clientv3.Op) (*pb.TxnResponse, int64, error) {
+	answer, err := s.b.client.Do(ctx, op)
+	if err != nil {
+		return nil, 0, err
+	}
+	txn := (*pb.TxnResponse)(answer.Txn())
+	return txn, txn.Header.Revision, nil
 }
 
 // TTL is what was granted.
@@ -49,45 +62,54 @@ func (s *session) Gone() <-chan cluster.Claim { return s.gone }
 // Renew sends one renewal on the keep-alive stream.
 func (s *session) Renew(ctx context.Context) ([]string, error) { return nil, s.keeper.renew(ctx) }
 
-// Claim is one transaction.
+// Claim is one transaction. A lock that was seen to be held is looked at first, which writes nothing to the log.
 func (s *session) Claim(ctx context.Context, r cluster.Request) (cluster.Grant, error) {
-	claim, last := s.b.claimKey(r.Name), s.b.lastKey(r.Name)
+	claim, last, base := s.b.claimKey(r.Name), s.b.lastKey(r.Name), clientv3.OpGet(s.b.baseKey(r.Name))
 	text := s.asked.Ask(r).Record.Text()
-	answer, err := s.b.client.Txn(ctx).
-		If(clientv3.Compare(clientv3.CreateRevision(claim), "=", 0)).
-		Then(
-			clientv3.OpGet(last),
-			clientv3.OpPut(claim, text, clientv3.WithLease(s.id)),
-			clientv3.OpPut(last, text),
-			clientv3.OpGet(s.b.baseKey(r.Name)),
-		).
-		Else(clientv3.OpGet(claim), clientv3.OpGet(s.b.baseKey(r.Name))).
-		Commit()
-	if err != nil {
-		return cluster.Grant{}, plain(err)
+	is := clientv3.Compare(clientv3.CreateRevision(claim), "=", 0)
+	if _, held := s.b.held.Load(r.Name); held {
+		answer, err := s.b.client.Txn(ctx).If(is).Else(clientv3.OpGet(claim), base).Commit()
+		if err != nil {
+			return cluster.Grant{}, plain(err)
+		}
+		if !answer.Succeeded {
+			return s.claimed(r, text, answered{(*pb.TxnResponse)(answer), answer.Header.Revision, nil})
+		}
 	}
-	base, err := baseOf(answer.Responses[len(answer.Responses)-1].GetResponseRange().Kvs)
+	return s.claimed(r, text, s.batch.do(ctx, r.Name, 2*len(text)+len(claim)+len(last), clientv3.OpTxn(
+		[]clientv3.Cmp{is},
+		[]clientv3.Op{clientv3.OpGet(last), clientv3.OpPut(claim, text, clientv3.WithLease(s.id)), clientv3.OpPut(last, text), base},
+		[]clientv3.Op{clientv3.OpGet(claim), base},
+	)))
+}
+
+// claimed reads the answer to a claim.
+func (s *session) claimed(r cluster.Request, text string, a answered) (cluster.Grant, error) {
+	if a.err != nil {
+		return cluster.Grant{}, plain(a.err)
+	}
+	base, err := baseOf(a.txn.Responses[len(a.txn.Responses)-1].GetResponseRange().Kvs)
 	if err != nil {
 		return cluster.Grant{}, err
 	}
 	s.b.bases.Store(r.Name, base)
 	before := ""
-	if kvs := answer.Responses[0].GetResponseRange().Kvs; len(kvs) > 0 {
+	if kvs := a.txn.Responses[0].GetResponseRange().Kvs; len(kvs) > 0 {
 		before = string(kvs[0].Value)
-		if !answer.Succeeded {
+		if !a.txn.Succeeded {
 			kv := kvs[0]
-			held := cluster.HeldBy(r.Name, claim, before, base+uint64(kv.ModRevision))
-			held.Position = answer.Header.Revision
+			token := base + uint64(kv.ModRevision)
 			if clientv3.LeaseID(kv.Lease) == s.id && before == text {
-				s.watch(r, base+uint64(kv.ModRevision))
-				return cluster.Grant{Token: base + uint64(kv.ModRevision), Delay: r.Delay}, nil
+				s.own(r, token)
+				return cluster.Grant{Token: token, Delay: r.Delay}, nil
 			}
 			s.asked.Leave(r.Nonce, s.ttl)
-			return cluster.Grant{}, held
+			s.b.held.Store(r.Name, true)
+			return cluster.Grant{}, cluster.HeldBy(r.Name, s.b.claimKey(r.Name), before, token)
 		}
 	}
-	token := base + uint64(answer.Header.Revision)
-	s.watch(r, token)
+	token := base + uint64(a.revision)
+	s.own(r, token)
 	return cluster.GrantAfter(token, before), nil
 }
 
@@ -103,14 +125,16 @@ func (s *session) Release(ctx context.Context, c cluster.Claim, clean bool) erro
 	if c.Token != 0 {
 		is = append(is, s.b.Owner(c.Name, c.Token))
 	}
-	then := []clientv3.Op{clientv3.OpDelete(claim)}
+	place := s.queue.release(c.Nonce)
+	then := append([]clientv3.Op{clientv3.OpDelete(claim)}, place...)
 	if clean {
 		record.Ended = true
 		then = append(then, clientv3.OpPut(s.b.lastKey(c.Name), record.Text()))
 	}
-	if _, err := s.b.client.Txn(ctx).If(is...).Then(then...).Commit(); err != nil {
-		return plain(err)
+	if a := s.batch.do(ctx, c.Name, len(record.Text())+len(claim), clientv3.OpTxn(is, then, place)); a.err != nil {
+		return plain(a.err)
 	}
+	s.queue.released(c.Nonce)
 	s.asked.Leave(c.Nonce, s.ttl)
 	return nil
 }
@@ -120,18 +144,22 @@ func (s *session) Verify(ctx context.Context, claims []cluster.Claim) ([]string,
 	var gone []string
 	for len(claims) > 0 {
 		n := min(len(claims), verifyOps)
+		var ours []clientv3.Cmp
 		var ops []clientv3.Op
 		for _, c := range claims[:n] {
+			ours = append(ours, s.b.Owner(c.Name, c.Token))
 			ops = append(ops, clientv3.OpGet(s.b.claimKey(c.Name), clientv3.WithKeysOnly()))
 		}
-		answer, err := s.b.client.Txn(ctx).Then(ops...).Commit()
+		answer, err := s.b.client.Txn(ctx).If(ours...).Else(ops...).Commit()
 		if err != nil {
 			return gone, plain(err)
 		}
-		for i, c := range claims[:n] {
+		for i := range answer.Responses { // none where all are ours
+			c := claims[i]
 			kvs := answer.Responses[i].GetResponseRange().Kvs
 			if len(kvs) == 0 || kvs[0].ModRevision != s.b.revision(c.Name, c.Token) { // the revision is that of our write alone
 				gone = append(gone, c.Nonce)
+				s.queue.lost(c.Nonce)
 			}
 		}
 		claims = claims[n:]
@@ -139,9 +167,11 @@ func (s *session) Verify(ctx context.Context, claims []cluster.Claim) ([]string,
 	return gone, nil
 }
 
-// watch tells of any change of a claim after it was made.
-func (s *session) watch(r cluster.Request, token uint64) {
+// own takes note of a claim that is ours, and tells of any change of it.
+func (s *session) own(r cluster.Request, token uint64) {
 	s.asked.Own(r.Nonce)
+	s.b.held.Delete(r.Name)
+	s.queue.own(r.Name, r.Nonce)
 	time.AfterFunc(watchAfter, func() {
 		if mine, _ := s.asked.Get(r.Nonce); mine.Owned && s.ctx.Err() == nil {
 			s.follow(cluster.Claim{Name: r.Name, Nonce: r.Nonce, Token: token})
@@ -156,6 +186,7 @@ func (s *session) follow(c cluster.Claim) {
 		switch {
 		case len(e.Events) > 0:
 			s.asked.Leave(c.Nonce, s.ttl)
+			s.queue.lost(c.Nonce)
 			select {
 			case s.gone <- c:
 			case <-s.ctx.Done():
@@ -163,30 +194,6 @@ func (s *session) follow(c cluster.Claim) {
 			return
 		case e.Err() != nil:
 			return // what is not pushed is found by Verify
-		}
-	}
-}
-
-// errUnseen is a watch that ended: the lock may be free or not.
-var errUnseen = errors.New("etcd: the watch of a claim has ended")
-
-// Wait returns at the delete of a claim. It watches from the revision behind the one at which the claim was seen: a watch
-// at that revision itself is taken for a late one, which etcd serves every 100 ms.
-func (s *session) Wait(ctx context.Context, held *cluster.HeldError) error {
-	ctx, cancel := context.WithCancel(clientv3.WithRequireLeader(ctx))
-	defer cancel()
-	events := s.b.client.Watch(ctx, s.b.claimKey(held.Name), clientv3.WithRev(held.Position+1), clientv3.WithFilterPut())
-	for {
-		select {
-		case e, ok := <-events:
-			switch {
-			case len(e.Events) > 0, errors.Is(e.Err(), rpctypes.ErrCompacted):
-				return nil
-			case !ok || e.Err() != nil:
-				return cmp.Or(context.Cause(ctx), plain(e.Err()), errUnseen)
-			}
-		case <-ctx.Done():
-			return context.Cause(ctx)
 		}
 	}
 }

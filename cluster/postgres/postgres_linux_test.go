@@ -168,3 +168,25 @@ func TestConfigOf(t *testing.T) {
 		}
 	}
 }
+
+// What the server would lose is said: it runs without fsync here. One that is not there is said too.
+func TestExamine(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	b := backend(t, start(t))
+	defer b.Close()
+	h := b.Examine(ctx)
+	s := h.Servers[0]
+	if s.Err != "" || s.Version == "" || s.Role != "primary" || s.Skew.Abs() > time.Minute || h.Latency <= 0 || len(h.Blocked)+len(h.Unread) > 0 {
+		t.Errorf("%+v", h)
+	}
+	if len(h.Forgets) != 1 || !strings.HasPrefix(h.Forgets[0], "fsync is off") {
+		t.Errorf("%q", h.Forgets)
+	}
+	away := backend(t, freeAddr(t))
+	defer away.Close()
+	if h := away.Examine(ctx); len(h.Servers) != 1 || h.Servers[0].Err == "" {
+		t.Errorf("%+v", h)
+	}
+}

@@ -168,3 +168,51 @@ func TestConfigOf(t *testing.T) {
 		}
 	}
 }
+
+// What the server would lose is said, and what it cannot do; a server that is not there is said too.
+func TestExamine(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	addr := start(t)
+	direct := goredis.NewClient(&goredis.Options{Addr: addr})
+	t.Cleanup(func() { direct.Close() })
+	b := backend(t, addr)
+	defer b.Close()
+	set := func(key, value string) {
+		t.Helper()
+		if err := direct.ConfigSet(ctx, key, value).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct{ key, value, want string }{
+		{"appendonly", "no", "appendonly is off"},
+		{"appendonly", "yes", "appendfsync is everysec"},
+		{"appendfsync", "always", ""},
+		{"maxmemory", "100mb", ""},
+		{"maxmemory-policy", "allkeys-lru", "maxmemory-policy is allkeys-lru"},
+	} {
+		set(c.key, c.value)
+		h := b.Examine(ctx)
+		if got := strings.Join(h.Forgets, "\n"); !strings.HasPrefix(got, c.want) || c.want == "" && got != "" || len(h.Blocked)+len(h.Unread) > 0 {
+			t.Errorf("%s %s: %+v", c.key, c.value, h)
+		}
+		if s := h.Servers[0]; s.Role != "master" || s.Version == "" || s.Used <= 0 || s.Err != "" || s.Skew.Abs() > time.Minute || h.Latency <= 0 {
+			t.Errorf("%+v", h)
+		}
+	}
+	if h := b.Examine(ctx); h.Servers[0].Limit != 100<<20 {
+		t.Errorf("%+v", h)
+	}
+	if err := direct.SlaveOf(ctx, "127.0.0.1", "1").Err(); err != nil {
+		t.Fatal(err)
+	}
+	if h := b.Examine(ctx); len(h.Blocked) != 1 || !strings.Contains(h.Blocked[0], "replica") {
+		t.Errorf("%+v", h)
+	}
+	away := backend(t, "127.0.0.1:1")
+	defer away.Close()
+	if h := away.Examine(ctx); len(h.Servers) != 1 || h.Servers[0].Err == "" {
+		t.Errorf("%+v", h)
+	}
+}

@@ -141,9 +141,7 @@ func (s *session) try(ctx context.Context, r cluster.Request, text string) (clus
 	case err == nil && string(there) == text && stat.EphemeralOwner == s.conn.SessionID():
 		return cluster.Grant{Token: uint64(stat.Czxid), Delay: r.Delay}, nil
 	case err == nil:
-		held := cluster.HeldBy(r.Name, claim, string(there), uint64(stat.Czxid))
-		held.Position = stat.Czxid
-		return cluster.Grant{}, held
+		return cluster.Grant{}, cluster.HeldBy(r.Name, claim, string(there), uint64(stat.Czxid))
 	case !errors.Is(err, zk.ErrNoNode):
 		return cluster.Grant{}, err
 	}

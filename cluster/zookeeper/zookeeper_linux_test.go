@@ -210,3 +210,38 @@ func TestConfigOf(t *testing.T) {
 		}
 	}
 }
+
+// A server says its version and its part; one that is not there, or is no ZooKeeper, is said too.
+func TestExamine(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	b := backend(t, start(t))
+	defer b.Close()
+	h := b.Examine(ctx)
+	if s := h.Servers[0]; s.Err != "" || !strings.HasPrefix(s.Version, "3.") || s.Role != "standalone" || s.Alone || h.Latency <= 0 {
+		t.Errorf("%+v", h)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			c.Write([]byte("HTTP/1.1 400 Bad Request\r\n\r\n"))
+			c.Close()
+		}
+	}()
+	other := backend(t, l.Addr().String())
+	if h := other.Examine(ctx); h.Servers[0].Err == "" || h.Latency != 0 {
+		t.Errorf("of something else: %+v", h)
+	}
+	l.Close()
+	if h := other.Examine(ctx); h.Servers[0].Err == "" {
+		t.Errorf("of nothing: %+v", h)
+	}
+}

@@ -19,15 +19,19 @@ func TestByHand(t *testing.T) {
 		code int
 		args []string
 	}{
-		"solehold run --cluster":          {64, []string{"agent"}},
-		"starts this program":             {64, []string{"agent", "more"}},
-		"break ":                          {0, nil},
-		"there is no command \"fly\"":     {64, []string{"fly"}},
-		"there is no engine":              {64, []string{"status", "--cluster", "paper://h:1/p", "kb"}},
-		"does not know the parameter":     {64, []string{"status", "--cluster", "etcd://h:1/p?speed=1", "kb"}},
-		"check that the engine answers":   {74, []string{"status", "--cluster", "etcd://127.0.0.1:1/p", "kb", "--timeout", "300ms"}},
-		"zookeeper at [127.0.0.1:1]":      {74, []string{"break", "--cluster", "zookeeper://127.0.0.1:1/p", "kb", "--timeout", "300ms", "--token", "1", "--reason", "x"}},
-		"the tokens of this engine canno": {78, []string{"raise", "--cluster", "zookeeper://127.0.0.1:1/p", "kb", "--above", "1"}},
+		"solehold run --cluster":           {64, []string{"agent"}},
+		"starts this program":              {64, []string{"agent", "more"}},
+		"break ":                           {0, nil},
+		"there is no command \"fly\"":      {64, []string{"fly"}},
+		"there is no engine":               {64, []string{"status", "--cluster", "paper://h:1/p", "kb"}},
+		"does not know the parameter":      {64, []string{"status", "--cluster", "etcd://h:1/p?speed=1", "kb"}},
+		"check that the engine answers":    {74, []string{"status", "--cluster", "etcd://127.0.0.1:1/p", "kb", "--timeout", "300ms"}},
+		"zookeeper at [127.0.0.1:1]":       {74, []string{"break", "--cluster", "zookeeper://127.0.0.1:1/p", "kb", "--timeout", "300ms", "--token", "1", "--reason", "x"}},
+		"SH100  outage   no server":        {1, []string{"doctor", "--cluster", "etcd://127.0.0.1:1/p", "--timeout", "2s"}},
+		"SH100  outage   no server of":     {1, []string{"doctor", "--cluster", "redis://127.0.0.1:1/p", "--timeout", "2s"}},
+		"no server of the engine can give": {1, []string{"doctor", "--cluster", "zookeeper://127.0.0.1:1/p", "--timeout", "2s"}},
+		"no server of the engine":          {1, []string{"doctor", "--cluster", "postgres://u@127.0.0.1:1/p", "--timeout", "2s"}},
+		"the tokens of this engine canno":  {78, []string{"raise", "--cluster", "zookeeper://127.0.0.1:1/p", "kb", "--above", "1"}},
 	} {
 		out, err := exec.Command(program, c.args...).CombinedOutput()
 		code := 0

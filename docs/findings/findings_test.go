@@ -34,12 +34,16 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// Every id in doctor's source has a page, and every page is for such an id.
+// Every id in the sources of both doctors has a page, and every page is for such an id.
 func TestEveryFindingHasAPage(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob("../../internal/diagnose/doctor/*.go")
-	if err != nil || len(files) == 0 {
-		t.Fatal(files, err)
+	var files []string
+	for _, dir := range []string{"../../internal/diagnose/doctor", "../../internal/clustercli"} {
+		in, err := filepath.Glob(dir + "/*.go")
+		if err != nil || len(in) == 0 {
+			t.Fatal(in, err)
+		}
+		files = append(files, in...)
 	}
 	used := map[string]bool{}
 	for _, name := range files {

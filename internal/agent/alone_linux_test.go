@@ -117,6 +117,7 @@ func TestNoCompanion(t *testing.T) {
 		{"run", "--cluster", url, "--cluster-name", "x", dir, "--", "touch", dir + "/started"},
 		{"status", "--cluster", url, "x"},
 		{"status", "x", "--cluster=" + url},
+		{"doctor", "--cluster", url},
 	} {
 		if code, text := exited(t, other, line...); code != 73 || !strings.Contains(text, "install "+clusterProgram) {
 			t.Errorf("%q: code %d: %s", line, code, text)

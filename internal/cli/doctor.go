@@ -24,7 +24,8 @@ func (a *app) doctorCommand() *cobra.Command {
 		Long: `Explain any lock trouble on this host: who holds what, who waits for whom, and
 what is wrong with it. With paths (files or data directories) it tells about
 these, otherwise about the whole host. It takes nothing, changes nothing and
-signals nobody; ask as root to see the processes of other users.`,
+signals nobody; ask as root to see the processes of other users. With --cluster URL
+it judges the engine of a cluster instead (solehold-cluster doctor --help).`,
 		Example: `  solehold doctor
   solehold doctor /var/lib/dpkg/lock-frontend
   solehold doctor --max-age 24h --json | jq '.findings[].id'

@@ -1,6 +1,9 @@
 package lease
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // tell ends an ownership. How long it may take depends on what is known: with a lease that still lives nothing hurries; a
 // lease that is gone leaves the successor's lock-delay.
@@ -163,13 +166,10 @@ func (c *claim) next(m *Machine) time.Duration {
 
 // drop forgets the claims of which nothing is left.
 func (m *Machine) drop() {
-	kept := m.claims[:0:0]
-	for _, c := range m.claims {
+	m.claims = slices.DeleteFunc(m.claims, func(c claim) bool {
 		if c.state == dropped {
 			m.emit(Command{Op: Forget, Claim: c.id})
-			continue
 		}
-		kept = append(kept, c)
-	}
-	m.claims = kept
+		return c.state == dropped
+	})
 }
