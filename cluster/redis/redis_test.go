@@ -204,7 +204,7 @@ func TestExamine(t *testing.T) {
 	if h := b.Examine(ctx); h.Servers[0].Limit != 100<<20 {
 		t.Errorf("%+v", h)
 	}
-	if err := direct.SlaveOf(ctx, "127.0.0.1", "1").Err(); err != nil {
+	if err := direct.ReplicaOf(ctx, "127.0.0.1", "1").Err(); err != nil {
 		t.Fatal(err)
 	}
 	if h := b.Examine(ctx); len(h.Blocked) != 1 || !strings.Contains(h.Blocked[0], "replica") {
