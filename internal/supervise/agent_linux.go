@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/solehold/solehold/internal/agent/wire"
+	"github.com/solehold/solehold/internal/journal"
 	"github.com/solehold/solehold/internal/lease"
 	"github.com/solehold/solehold/internal/procfs"
 	"golang.org/x/sys/unix"
@@ -49,6 +50,10 @@ type agent struct {
 	sent  time.Duration // of the last acknowledged renewal, on CLOCK_BOOTTIME
 	ttl   time.Duration
 	final bool // the lock is lost, whatever comes
+	state journal.Lease
+	notes chan journal.Lease // the newest state, for who writes it down
+
+	untold chan struct{} // closed when nobody writes it down any more
 }
 
 // newAgent starts it. It is a child of this process, and no part of the command's tree.
@@ -63,7 +68,7 @@ func newAgent(c Cluster) (*agent, error) {
 	theirs := os.NewFile(uintptr(fds[1]), "agent")
 	defer theirs.Close()
 	unix.SetNonblock(fds[0], true)
-	a := &agent{c: c, conn: os.NewFile(uintptr(fds[0]), "agent")}
+	a := &agent{c: c, conn: os.NewFile(uintptr(fds[0]), "agent"), notes: make(chan journal.Lease, 1)}
 	if a.timer, err = newBootTimer(); err == nil {
 		err = a.start(theirs)
 	}
@@ -98,8 +103,12 @@ func (a *agent) listen(heard chan<- wire.Message) {
 		if err != nil {
 			return
 		}
-		if m.Kind == wire.Acked {
+		switch m.Kind {
+		case wire.Acked:
 			a.renewed(m)
+			continue
+		case wire.Trouble:
+			a.note(func(l *journal.Lease) { l.Errors = max(l.Errors, m.Errors) })
 			continue
 		}
 		heard <- m // the loop takes every message, or this process ends
@@ -160,7 +169,14 @@ func (a *agent) renewed(m wire.Message) {
 	defer a.mu.Unlock()
 	if !a.final && m.Sent >= a.sent && m.Sent <= sinceBoot() {
 		a.sent, a.ttl = m.Sent, m.TTL
-		a.timer.set(a.sent + lease.TimesOf(a.ttl).Tell)
+		until := a.sent + lease.TimesOf(a.ttl).Tell
+		a.timer.set(until)
+		a.noteLocked(func(l *journal.Lease) {
+			if l.TTL > 0 {
+				l.Renewals++
+			}
+			l.Until, l.TTL = until, a.ttl
+		})
 	}
 }
 
@@ -273,6 +289,10 @@ func (a *agent) close() {
 	}
 	a.timer.stop()
 	a.conn.Close()
+	if a.untold != nil {
+		close(a.untold)
+		a.untold = nil
+	}
 	if a.heard == nil {
 		return
 	}
