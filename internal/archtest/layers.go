@@ -53,6 +53,7 @@ func leaves() []layer {
 		{"internal/lease", none, none, none, core},
 		{"internal/agent/wire", none, none, none, leaf},
 		{"internal/policy", none, none, list(testscript), core},
+		{"internal/exposition", none, list(prometheus), none, leaf},
 	}
 }
 
@@ -66,6 +67,7 @@ func library() []layer {
 		{"dataroot", list("."), list(xsys), nil, "a data root needs the lock and nothing else"},
 		{"keylock", nil, nil, nil, "locks within a process need nothing"},
 		{"reload", nil, list(xsys, "github.com/fsnotify/fsnotify"), nil, "reloading a file needs no lock"},
+		{"metrics", list(".", "cluster", "internal/exposition", "internal/lease", "internal/journal"), list(prometheus), list("go.opentelemetry.io"), "a collector tells what it was told, and takes nothing itself"},
 		{"fence", nil, nil, list(sqlite), "a resource that refuses late writers needs no lock"},
 	}
 }
