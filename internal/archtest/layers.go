@@ -107,6 +107,11 @@ func inner() []layer {
 			list(xsys), list(testscript, bolt, pebble, goleveldb, badger, sqlite, "docs/findings"), "doctor looks and touches nothing: it cannot even name what takes a lock",
 		},
 		{
+			"internal/diagnose/overview",
+			list(".", "dataroot", "internal/diagnose", "internal/diagnose/doctor", "internal/procfs", "internal/journal", "internal/datadir", "internal/evidence"),
+			nil, list(xsys, "internal/testneed"), "who looks at all directories sees what who looks at one does",
+		},
+		{
 			"internal/agent", list("cluster/...", "internal/agent/wire", "internal/lease", "internal/supervise"), nil,
 			list(".", "internal/procfs", "internal/testneed", "go.etcd.io/etcd", "go.uber.org/zap", "google.golang.org/grpc", xsys), "an agent joins an engine and a tree that must stop",
 		},
@@ -121,7 +126,10 @@ func inner() []layer {
 			list(xsys, cobra, "golang.org/x/term", bolt, goleveldb, sqlite, "github.com/redis/go-redis"), nil,
 			"an experiment meets the library, real databases and a real engine as any program does",
 		},
-		{"internal/web", list("internal/diagnose"), list(prometheus), list("."), "a page cannot change a lock"},
+		{
+			"internal/web", list("internal/diagnose", "internal/diagnose/doctor", "internal/diagnose/overview", "docs/findings"), list(prometheus),
+			list(".", "internal/journal", "internal/testneed", "github.com/chromedp", xsys), "a page cannot change a lock",
+		},
 		{"vet", list("vet/..."), list(xtools), nil, "an analyzer reads source and nothing of ours"},
 		{"vet/plugin", list("vet"), list(xtools, "github.com/golangci/plugin-module-register"), nil, "what golangci-lint wants stays in one place"},
 		{"vet/internal/*", list("vet/internal/..."), list(xtools), nil, "an analyzer reads source and nothing of ours"},
@@ -148,7 +156,7 @@ func outer() []layer {
 		{"internal/mangen", list("internal/cli", "internal/journald"), list(cobra), nil, "pages and completion come from the texts of the commands"},
 		{"cmd/solehold", list("internal/cli"), nil, list(testscript), "only the outermost layer imports internal/cli"},
 		{"cmd/solehold-cluster", list(".", "internal/cli", "internal/diagnose", "internal/agent", "internal/clustercli", "cluster/..."), list(cobra, xsys), list(testscript), wiring},
-		{"cmd/solehold-serve", list("internal/cli", "internal/web", "internal/diagnose"), list(cobra, xsys), list(testscript), wiring},
+		{"cmd/solehold-serve", list("internal/cli", "internal/web", "internal/diagnose", "internal/diagnose/overview"), list(cobra, xsys), list(testscript), wiring},
 		{"cmd/solehold-drill", list("internal/cli", "internal/drill", "internal/lab"), list(cobra, xsys), list(testscript), wiring},
 		{"cmd/solehold-probe", list("health", "health/grpchealth", "health/healthtls"), list(cobra), list(testscript, "google.golang.org/grpc"), wiring},
 		{"cmd/solehold-vet", list("vet"), list(xtools), list(testscript), wiring},

@@ -82,12 +82,20 @@ func (r Report) detailed(dir string, o *solehold.Options) Report {
 // WithHistory adds to a status what the history of the directory tells. Who
 // writes there is not looked for.
 func WithHistory(s solehold.Status, dir string, o *solehold.Options) Report {
+	h, p, err := readHistory(dir, o)
+	if err != nil {
+		return Report{Status: s}
+	}
+	return FromEvents(s, h.Events, p)
+}
+
+// FromEvents is WithHistory for a caller that has read the events, at least those
+// since the end of the holder before, and the newest answer of the service.
+func FromEvents(s solehold.Status, events []journal.Event, p journal.Pulse) Report {
 	r := Report{Status: s}
-	if h, p, err := readHistory(dir, o); err == nil {
-		r.past(h)
-		if r.State == solehold.Held && p.Token == r.Token && p.Token > 0 {
-			r.Health = &p
-		}
+	r.past(events)
+	if r.State == solehold.Held && p.Token == r.Token && p.Token > 0 {
+		r.Health = &p
 	}
 	return r
 }
@@ -117,13 +125,13 @@ func History(ctx context.Context, dir string, o *solehold.Options) (Story, error
 
 // past reads the end of the holder before off the history, and counts the
 // refusals since.
-func (r *Report) past(h journal.History) {
+func (r *Report) past(events []journal.Event) {
 	current := r.Token
 	if r.State != solehold.Held && r.State != solehold.Detached {
 		current++ // nobody has it: the last holder is the one before
 	}
 	exits := map[uint64]string{}
-	for _, e := range h.Events {
+	for _, e := range events {
 		switch e.Kind {
 		case journal.ChildExited:
 			exits[e.Token] = e.Detail

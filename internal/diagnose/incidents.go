@@ -31,6 +31,15 @@ func Incidents(ctx context.Context, dir string, o *solehold.Options) ([]evidence
 	return all, err
 }
 
+// IncidentIDs names them, oldest first, and reads none.
+func IncidentIDs(ctx context.Context, dir string, o *solehold.Options) ([]string, error) {
+	ids, err := inState(ctx, dir, o, evidence.IDs)
+	if errors.Is(err, evidence.ErrNoIncident) {
+		return nil, nil
+	}
+	return ids, err
+}
+
 // IncidentPart reads a file of an incident. The error is evidence.ErrNoIncident
 // where there is no such one.
 func IncidentPart(ctx context.Context, dir string, o *solehold.Options, name PartName) (Part, error) {

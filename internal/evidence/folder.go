@@ -167,7 +167,7 @@ func (f *folder) prune(newest string) {
 // prune removes the oldest incidents beyond the bounds, never the new one, nor
 // what is no incident by its name.
 func prune(state *os.Root, newest string, keep int) {
-	ids, err := names(state)
+	ids, err := IDs(state)
 	if err != nil {
 		return
 	}

@@ -36,8 +36,8 @@ var ErrNoPart = errors.New("there is no such part")
 // a link, a fifo and the like.
 var ErrNotOurs = errors.New("not what solehold made")
 
-// names lists what is an incident by its name, oldest first.
-func names(state *os.Root) ([]string, error) {
+// IDs lists what is an incident by its name, oldest first.
+func IDs(state *os.Root) ([]string, error) {
 	if st, err := state.Lstat(Folder); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	} else if err == nil && !st.IsDir() {
@@ -73,7 +73,7 @@ func number(id string) (int, bool) {
 // List returns the incidents of a state directory, oldest first. One that was
 // not written whole is listed with what is missing as its finding.
 func List(state *os.Root) ([]Incident, error) {
-	ids, err := names(state)
+	ids, err := IDs(state)
 	var all []Incident
 	for _, id := range ids {
 		in, err := Load(state, id)

@@ -46,50 +46,77 @@ func fileName(i int) string {
 	return Name + "." + strconv.Itoa(i)
 }
 
-// add reads one file. It is bounded: no more than twice MaxSize is taken, since
-// the holder rotates long before.
+// add reads one file.
 func (h *History) add(r io.Reader) error {
+	l := lines{visit: func(e Event) { h.Events = append(h.Events, e) }}
+	err := l.read(r)
+	h.Skipped += l.skipped
+	if l.torn {
+		h.Skipped++
+	}
+	return err
+}
+
+// lines reads one file, event by event. It is bounded: no more than 16 times MaxSize
+// is taken, since the holder rotates long before.
+type lines struct {
+	visit   func(Event)
+	skipped int   // lines that are not events
+	whole   int64 // bytes up to the end of the last whole line
+	torn    bool  // it ended inside a line: torn, or being written now
+}
+
+func (l *lines) read(r io.Reader) error {
 	lines := bufio.NewReaderSize(io.LimitReader(r, 16*MaxSize), MaxLine)
 	for {
 		line, err := lines.ReadSlice('\n')
+		size := int64(len(line))
 		switch {
 		case err == nil:
-			h.line(line)
+			l.line(line)
 		case errors.Is(err, bufio.ErrBufferFull):
-			h.Skipped++
-			if err = skipLine(lines); err != nil && err != io.EOF {
+			var more int64
+			more, err = skipLine(lines)
+			size += more
+			l.skipped++
+			if err == io.EOF {
+				l.whole += size // so long a line is none, whatever follows
+				return nil
+			}
+			if err != nil {
 				return err
 			}
 		case err == io.EOF:
-			if len(line) > 0 {
-				h.Skipped++ // a tail without a newline is torn, or being written now
-			}
+			l.torn = len(line) > 0
 			return nil
 		default:
 			return err
 		}
+		l.whole += size
 	}
 }
 
-func skipLine(r *bufio.Reader) error {
+// skipLine passes over the rest of a line, and tells how long that was.
+func skipLine(r *bufio.Reader) (size int64, err error) {
 	for {
-		_, err := r.ReadSlice('\n')
+		rest, err := r.ReadSlice('\n')
+		size += int64(len(rest))
 		if !errors.Is(err, bufio.ErrBufferFull) {
-			return err
+			return size, err
 		}
 	}
 }
 
-func (h *History) line(b []byte) {
+func (l *lines) line(b []byte) {
 	if len(b) <= 1 {
 		return
 	}
 	var e Event
 	if json.Unmarshal(b, &e) != nil || e.Kind == "" || e.Time.IsZero() {
-		h.Skipped++
+		l.skipped++
 		return
 	}
-	h.Events = append(h.Events, e)
+	l.visit(e)
 }
 
 // LastToken returns the highest token that the history names. A starter asks

@@ -1,0 +1,201 @@
+package overview
+
+import (
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/solehold/solehold/internal/datadir"
+	"github.com/solehold/solehold/internal/procfs"
+)
+
+// ownByte is the byte that solehold's locks and marks lie on.
+const ownByte = 1 << 62
+
+// lockList is the kernel's list of locks as it was last seen.
+type lockList struct {
+	text   string
+	unseen int           // rows of ours that no known directory explains
+	before string        // those rows, to see whether they are others now
+	due    bool          // their holders are to be looked for
+	sought time.Time     // when that was done last
+	took   time.Duration // and how long it took
+}
+
+// calm is how much longer than a look for holders the pause after it is at least: on
+// a host where many come and go each second they are found a little later.
+const calm = 50
+
+// rest says whether it is too early to look for holders again.
+func (l *lockList) rest() bool { return time.Since(l.sought) < calm*l.took }
+
+// discover finds out which directories are held. The kernel's list is one file: as
+// long as that is the same, nobody has come or gone.
+func (w *Watcher) discover() {
+	text, err := w.proc.System("locks")
+	late := w.locks.unseen > 0 && time.Since(w.locks.sought) >= relist
+	if err == nil && text == w.locks.text && !late && (!w.locks.due || w.locks.rest()) {
+		return
+	}
+	w.locks.text = text
+	rows, err := w.proc.Locks()
+	if err != nil {
+		return // another system, or no permission: what was named is looked at
+	}
+	rows = slices.DeleteFunc(rows, func(l procfs.Lock) bool { return l.Waiting || !ours(l) })
+	unknown := w.assign(rows)
+	names := inodes(unknown)
+	w.locks.due = len(unknown) > 0 && (names != w.locks.before || late)
+	if w.locks.due && !w.locks.rest() {
+		w.locks.due, w.locks.before, w.locks.sought = false, names, time.Now()
+		w.seek()
+		w.locks.took = time.Since(w.locks.sought)
+		unknown = w.assign(rows)
+	}
+	if n := len(unknown); n != w.locks.unseen {
+		w.locks.unseen, w.dirty = n, true
+	}
+}
+
+func ours(l procfs.Lock) bool { return l.Type == "OFDLCK" && l.Start == ownByte }
+
+// assign counts the rows of each known directory, and returns the others. A
+// directory whose count changes is read anew.
+func (w *Watcher) assign(rows []procfs.Lock) (unknown []procfs.Lock) {
+	known := map[uint64]*entry{}
+	count := map[*entry]int{}
+	for _, e := range w.entries {
+		for _, ino := range append(e.marks, e.key.Ino) {
+			if ino != 0 {
+				known[ino] = e
+			}
+		}
+	}
+	for _, l := range rows {
+		if e := known[l.Inode]; e != nil {
+			count[e]++
+		} else {
+			unknown = append(unknown, l)
+		}
+	}
+	for _, e := range w.entries {
+		if count[e] != e.held {
+			e.held, e.forced = count[e], true
+		}
+	}
+	return unknown
+}
+
+// inodes names locks for a comparison.
+func inodes(rows []procfs.Lock) string {
+	var all []string
+	for _, l := range rows {
+		all = append(all, strconv.FormatUint(l.Inode, 10))
+	}
+	slices.Sort(all)
+	return strings.Join(all, " ")
+}
+
+// seek looks for the holders of locks that no known directory explains: who has a
+// data directory has its mark on a descriptor of it.
+func (w *Watcher) seek() {
+	pids, err := w.proc.Pids()
+	if err != nil {
+		return
+	}
+	var all []procfs.Descriptor
+	for _, pid := range pids {
+		all, err = w.proc.Descriptors(pid, all[:0])
+		if err != nil && len(all) == 0 {
+			continue // it has ended, or may not be looked into
+		}
+		w.seekIn(pid, all)
+	}
+}
+
+// seekIn looks at the descriptors of one process.
+func (w *Watcher) seekIn(pid int, all []procfs.Descriptor) {
+	var found []*entry
+	for _, d := range all {
+		if d.Type != procfs.Directory {
+			continue
+		}
+		if ino, ok := w.lockOn(pid, d.FD); ok {
+			if e := w.found(pid, d); e != nil && !slices.Contains(e.marks, ino) {
+				e.marks, e.forced = append(e.marks, ino), true
+				found = append(found, e)
+			}
+		}
+	}
+	if len(found) == 0 {
+		return
+	}
+	for _, d := range all {
+		if d.Type != procfs.Regular {
+			continue
+		}
+		target, err := w.proc.FDTarget(pid, d.FD)
+		if err != nil || filepath.Base(strings.TrimSuffix(target, " (deleted)")) != datadir.LockName {
+			continue
+		}
+		if ino, ok := w.lockOn(pid, d.FD); ok {
+			w.lockOf(found, target).marks = append(w.lockOf(found, target).marks, ino)
+		}
+	}
+}
+
+// lockOf is the directory that a lock file belongs to; where the state directory
+// lies elsewhere any of the process does, for its lock only has to be explained.
+func (w *Watcher) lockOf(found []*entry, target string) *entry {
+	for _, e := range found {
+		if strings.HasPrefix(target, e.path+"/") {
+			return e
+		}
+	}
+	return found[0]
+}
+
+// lockOn gives the inode of our lock on a descriptor, as the kernel's list has it.
+func (w *Watcher) lockOn(pid, fd int) (uint64, bool) {
+	info, err := w.proc.FDInfo(pid, fd)
+	if err != nil {
+		return 0, false
+	}
+	i := slices.IndexFunc(info.Locks, ours)
+	if i < 0 {
+		return 0, false
+	}
+	return info.Locks[i].Inode, true
+}
+
+// found is the entry of a directory that a process holds. The name is that of the
+// process: where it means nothing here, the directory is reached through it.
+func (w *Watcher) found(pid int, d procfs.Descriptor) *entry {
+	key := datadir.Key(d.FileID)
+	for _, e := range w.entries {
+		if e.key == key {
+			return e
+		}
+	}
+	path, err := w.proc.FDTarget(pid, d.FD)
+	if err != nil || !strings.HasPrefix(path, "/") {
+		return nil
+	}
+	if !w.sameMounts(pid) {
+		path = "/proc/" + strconv.Itoa(pid) + "/root" + strings.TrimSuffix(path, "/")
+	}
+	e := w.add(path)
+	if e != nil && e.key == (datadir.Key{}) {
+		e.key = key
+	}
+	return e
+}
+
+// sameMounts says whether a process sees the same mounts as this one.
+func (w *Watcher) sameMounts(pid int) bool {
+	mine, err := w.proc.Namespace(0, "mnt")
+	its, err2 := w.proc.Namespace(pid, "mnt")
+	return err != nil || err2 != nil || mine == its
+}

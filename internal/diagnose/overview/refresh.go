@@ -1,0 +1,211 @@
+package overview
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/solehold/solehold"
+	"github.com/solehold/solehold/dataroot"
+	"github.com/solehold/solehold/internal/datadir"
+	"github.com/solehold/solehold/internal/diagnose"
+)
+
+// group is the directories of one mount. One goroutine at a time reads them, one
+// after the other: where the file system hangs that is all that hangs.
+type group struct {
+	point string
+	busy  bool
+}
+
+// result is what the goroutine of a group found out.
+type result struct {
+	group string
+	entry *entry     // nil at the end
+	row   *Directory // nil where it is as it was
+	key   datadir.Key
+}
+
+// inbox is where results arrive, also those of a goroutine that nobody waits for
+// any more.
+type inbox struct {
+	mu    sync.Mutex
+	items []result
+	bell  chan struct{}
+}
+
+func (b *inbox) put(r result) {
+	b.mu.Lock()
+	b.items = append(b.items, r)
+	b.mu.Unlock()
+	select {
+	case b.bell <- struct{}{}:
+	default:
+	}
+}
+
+func (b *inbox) take() []result {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	all := b.items
+	b.items = nil
+	return all
+}
+
+// job is one directory to look at.
+type job struct {
+	entry  *entry
+	reader *reader
+	forced bool
+	again  bool // the row is told even if it is as it was
+}
+
+// refresh looks at every directory, by mount. It waits for each as long as another
+// one answers within the limit.
+func (w *Watcher) refresh(ctx context.Context) {
+	w.accept()
+	if w.mounts == nil || time.Since(w.mounted) > relist {
+		w.mounts, _ = w.proc.Mounts(0) // without it all are one group
+		w.mounted = time.Now()
+		for _, e := range w.entries {
+			e.point = w.mountOf(e.path)
+		}
+	}
+	jobs := map[string][]job{}
+	for _, e := range w.entries {
+		point := e.point
+		if g := w.groups[point]; g == nil {
+			w.groups[point] = &group{point: point}
+		} else if g.busy {
+			w.silent(e)
+			continue
+		}
+		jobs[point] = append(jobs[point], job{e, e.reader, e.forced, !e.read || e.row.hung()})
+		e.forced = false
+	}
+	for point, list := range jobs {
+		w.groups[point].busy = true
+		go where{point, &solehold.Options{Timeout: w.o.Timeout}}.work(context.WithoutCancel(ctx), &w.inbox, list)
+	}
+	waiting := len(jobs)
+	limit := time.NewTimer(w.o.Timeout)
+	defer limit.Stop()
+	for waiting > 0 {
+		select {
+		case <-w.inbox.bell:
+			waiting -= w.accept()
+			limit.Reset(w.o.Timeout)
+		case <-limit.C:
+			w.giveUp()
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// where says where a group lies and how it is asked.
+type where struct {
+	point string
+	o     *solehold.Options
+}
+
+// sign is after how many directories that are as they were a sign of life is given.
+const sign = 32
+
+func (at where) work(ctx context.Context, in *inbox, jobs []job) {
+	defer in.put(result{group: at.point})
+	for i, j := range jobs {
+		changed := j.reader.look(ctx, at.o, j.forced)
+		switch {
+		case changed || j.again:
+			row := j.reader.row
+			in.put(result{at.point, j.entry, &row, j.reader.key})
+		case i%sign == sign-1:
+			in.put(result{at.point, j.entry, nil, j.reader.key})
+		}
+		if errors.Is(j.reader.row.Err, solehold.ErrUnanswered) {
+			return // and nobody else there will answer
+		}
+	}
+}
+
+// accept takes in what has arrived, and says how many groups are done.
+func (w *Watcher) accept() (done int) {
+	for _, r := range w.inbox.take() {
+		if r.entry == nil {
+			w.groups[r.group].busy = false
+			done++
+			continue
+		}
+		e := r.entry
+		if r.row != nil && (!e.read || !e.row.hung() || !r.row.hung()) {
+			e.row, e.read, e.key = *r.row, true, r.key
+			w.dirty = true
+		}
+	}
+	return done
+}
+
+// giveUp marks what did not answer.
+func (w *Watcher) giveUp() {
+	for _, e := range w.entries {
+		if g := w.groups[e.point]; g != nil && g.busy {
+			w.silent(e)
+		}
+	}
+}
+
+// silent says in a row that its file system does not answer. What was known stays.
+func (w *Watcher) silent(e *entry) {
+	if e.row.hung() {
+		return
+	}
+	detail := fmt.Sprintf("the file system at %s did not answer within %s", e.point, w.o.Timeout)
+	if !e.read {
+		e.row = Directory{Report: diagnose.Report{Status: solehold.Status{Dir: e.path}}, Path: e.path}
+		e.row.Record.Class = "none"
+	}
+	e.row.State, e.row.Error = solehold.NotKnown, detail
+	e.row.Problem = &Problem{Hung, detail}
+	e.read, w.dirty = true, true
+}
+
+func (d Directory) hung() bool { return d.Problem != nil && d.Problem.Kind == Hung }
+
+// mountOf is the mount point above a path. What is seen through a process is a
+// group of its own: its mounts are others.
+func (w *Watcher) mountOf(path string) string {
+	if strings.HasPrefix(path, "/proc/") {
+		return path
+	}
+	best := ""
+	for _, m := range w.mounts {
+		if len(m.Point) >= len(best) && (m.Point == "/" || path == m.Point || strings.HasPrefix(path, m.Point+"/")) {
+			best = m.Point
+		}
+	}
+	return best
+}
+
+// listRoots finds the data roots below the bases that were named.
+func (w *Watcher) listRoots(ctx context.Context) {
+	if len(w.o.Roots) == 0 || time.Since(w.rooted) < relist {
+		return
+	}
+	w.rooted = time.Now()
+	for _, base := range w.o.Roots {
+		q := diagnose.Question{Path: base, Op: "look for data roots", Limit: w.o.Timeout}
+		all, err := diagnose.Ask(ctx, q, func() ([]dataroot.Listed, error) { return dataroot.List(base) })
+		if err != nil {
+			w.name(base) // its row says why
+			continue
+		}
+		for _, l := range all {
+			w.name(l.Path)
+		}
+	}
+}

@@ -1,0 +1,162 @@
+package overview
+
+import (
+	"cmp"
+	"context"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/solehold/solehold"
+	"github.com/solehold/solehold/internal/datadir"
+	"github.com/solehold/solehold/internal/procfs"
+)
+
+// Watcher remembers what it saw, so that a look costs what has changed, and a
+// directory that nobody holds any more stays in sight. It may be used by several
+// goroutines; they look one after the other.
+type Watcher struct {
+	o    Options
+	proc procfs.FS
+
+	mu      sync.Mutex
+	entries map[string]*entry // by path
+	leftOut int
+	groups  map[string]*group // by mount point
+	inbox   inbox
+	mounts  []procfs.Mount
+	mounted time.Time // when they were listed
+	locks   lockList
+	clinic  clinic
+	rooted  time.Time // when the roots were listed
+	dirty   bool      // something has changed since the last answer
+	last    Host
+}
+
+// entry is one directory.
+type entry struct {
+	path   string
+	named  bool   // by the caller
+	point  string // where its file system is mounted
+	key    datadir.Key
+	marks  []uint64 // inodes of mark and lock as the kernel's list has them
+	held   int      // rows of the list that are about it
+	forced bool     // it must be read anew
+	reader *reader
+	row    Directory
+	read   bool // there is a row
+	gone   time.Time
+}
+
+const (
+	// remembered is how long a directory stays in sight that is not there any more.
+	remembered = time.Hour
+	// relist is the time between two looks at what changes seldom: roots, mounts, and
+	// locks whose holders could not be seen.
+	relist = 30 * time.Second
+)
+
+// NewWatcher returns one that has not looked yet.
+func NewWatcher(o Options) *Watcher {
+	if o.Limit <= 0 {
+		o.Limit = DefaultLimit
+	}
+	if o.Timeout <= 0 {
+		o.Timeout = solehold.DefaultTimeout
+	}
+	if o.Examine == 0 {
+		o.Examine = DefaultExamine
+	}
+	if o.Proc == (procfs.FS{}) {
+		o.Proc = procfs.Default()
+	}
+	w := &Watcher{o: o, proc: o.Proc, entries: map[string]*entry{}, groups: map[string]*group{}, inbox: inbox{bell: make(chan struct{}, 1)}}
+	for _, path := range o.Paths {
+		w.name(path)
+	}
+	return w
+}
+
+// Look looks, and returns what there is to see. It waits as long as something
+// answers within o.Timeout. A file system that does not is named in its rows, and
+// asked no more until it answers.
+func (w *Watcher) Look(ctx context.Context) Host {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.clinic.start(ctx, w)
+	w.listRoots(ctx)
+	w.discover()
+	w.refresh(ctx)
+	w.forget()
+	if w.clinic.take(ctx) {
+		w.dirty = true
+	}
+	if w.dirty || w.last.Revision == 0 {
+		w.last = w.host()
+		w.dirty = false
+	}
+	w.last.At = time.Now().UTC()
+	return w.last
+}
+
+// name adds a directory that is told about in any case.
+func (w *Watcher) name(path string) {
+	if abs, err := filepath.Abs(path); err == nil {
+		path = abs
+	}
+	if e := w.add(path); e != nil {
+		e.named = true
+	}
+}
+
+// add is nil beyond the limit.
+func (w *Watcher) add(path string) *entry {
+	if e := w.entries[path]; e != nil {
+		return e
+	}
+	if len(w.entries) >= w.o.Limit {
+		w.leftOut++
+		w.dirty = true
+		return nil
+	}
+	e := &entry{path: path, reader: &reader{path: path}}
+	w.entries[path] = e
+	w.mounts = nil // it may lie on a new one
+	return e
+}
+
+// forget drops directories that nobody named and that are not there any more.
+func (w *Watcher) forget() {
+	for path, e := range w.entries {
+		switch p := e.row.Problem; {
+		case e.named || p == nil || p.Kind != Vanished:
+			e.gone = time.Time{}
+		case e.gone.IsZero():
+			e.gone = time.Now()
+		case time.Since(e.gone) > remembered:
+			delete(w.entries, path)
+			w.dirty = true
+		}
+	}
+}
+
+// host puts the answer together.
+func (w *Watcher) host() Host {
+	h := Host{Revision: w.last.Revision + 1, LeftOut: w.leftOut, Unseen: w.locks.unseen, Directories: []Directory{}}
+	h.Doctor, h.Examined = w.clinic.report, w.clinic.at
+	names := map[datadir.Key]bool{}
+	for _, e := range w.entries {
+		if e.named && e.key != (datadir.Key{}) {
+			names[e.key] = true
+		}
+	}
+	for _, e := range w.entries {
+		if e.read && (e.named || !names[e.key]) { // one that was found and is named under another name is shown once
+			h.Directories = append(h.Directories, e.row)
+		}
+	}
+	slices.SortFunc(h.Directories, func(a, b Directory) int { return cmp.Compare(a.Path, b.Path) })
+	w.clinic.tell(h.Directories)
+	return h
+}
