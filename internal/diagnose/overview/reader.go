@@ -90,10 +90,11 @@ func (r *reader) sign() (s signature) {
 	return s
 }
 
-func (r *reader) at(state string) {
+func (r *reader) at(state string) [3]string {
 	for i, name := range [3]string{datadir.LockName, journal.Name, journal.PulseName} {
 		r.files[i] = state + "/" + name
 	}
+	return r.files
 }
 
 func stampOf(path string) stamp {
@@ -195,9 +196,10 @@ func (r *reader) history() (p journal.Pulse, err error) {
 		return p, err
 	}
 	defer s.Close()
-	r.at(s.Path())
+	if before := r.files; r.at(s.Path()) != before {
+		r.known = false // they lie elsewhere: what was seen before all was read is not theirs
+	}
 	r.probed = stampOf(r.files[healthFile]).there
-	r.seen = r.sign()           // from before the files are read
 	p, _ = journal.ReadPulse(s) // half written is as good as none
 	return p, r.follower.Next(s, func() { r.story = story{} }, r.story.add)
 }

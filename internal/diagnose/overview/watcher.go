@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/solehold/solehold"
@@ -31,7 +32,8 @@ type Watcher struct {
 	clinic  clinic
 	rooted  time.Time // when the roots were listed
 	dirty   bool      // something has changed since the last answer
-	last    Host
+	last    atomic.Pointer[Host]
+	gates   gates
 }
 
 // entry is one directory.
@@ -92,12 +94,22 @@ func (w *Watcher) Look(ctx context.Context) Host {
 	if w.clinic.take(ctx) {
 		w.dirty = true
 	}
-	if w.dirty || w.last.Revision == 0 {
-		w.last = w.host()
+	h := w.Last()
+	if w.dirty || h.Revision == 0 {
+		h = w.host(h.Revision + 1)
 		w.dirty = false
 	}
-	w.last.At = time.Now().UTC()
-	return w.last
+	h.At = time.Now().UTC()
+	w.last.Store(&h)
+	return h
+}
+
+// Last is what the last look saw; before the first one it has the revision 0.
+func (w *Watcher) Last() Host {
+	if h := w.last.Load(); h != nil {
+		return *h
+	}
+	return Host{Directories: []Directory{}}
 }
 
 // name adds a directory that is told about in any case.
@@ -142,8 +154,8 @@ func (w *Watcher) forget() {
 }
 
 // host puts the answer together.
-func (w *Watcher) host() Host {
-	h := Host{Revision: w.last.Revision + 1, LeftOut: w.leftOut, Unseen: w.locks.unseen, Directories: []Directory{}}
+func (w *Watcher) host(revision uint64) Host {
+	h := Host{Revision: revision, LeftOut: w.leftOut, Unseen: w.locks.unseen, Directories: []Directory{}}
 	h.Doctor, h.Examined = w.clinic.report, w.clinic.at
 	names := map[datadir.Key]bool{}
 	for _, e := range w.entries {
