@@ -16,6 +16,7 @@ chromium                         chromium
 flock                            util-linux
 redis-server                     redis-server
 prometheus                       prometheus
+prometheus-node-exporter         prometheus-node-exporter
 /usr/lib/postgresql/*/bin/initdb postgresql
 mariadbd                         mariadb-server
 ldb                              rocksdb-tools

@@ -95,7 +95,7 @@ func Families() []Family {
 		{HandOffTime, Histogram, dir, both, "How long the directory had no owner after a release, where the next one was there within a minute, in seconds."},
 		{RequestTime, Histogram, dir, serve, "How long it took from a request to let go until the next owner had the directory, at most a minute, in seconds."},
 		{StartTime, Histogram, dir, serve, "How long it took from the acquisition until the service was ready, in seconds."},
-		{Healthy, Gauge, dir, serve, "1 while the newest probe of the service says that it is well, else 0; absent without probes."},
+		{Healthy, Gauge, dir, serve, "0 while the service is unhealthy or its newest probe failed, else 1; absent without probes."},
 		{Probed, Gauge, dir, serve, "When the service was last probed, in seconds since 1970."},
 		{ProbeTime, Gauge, dir, serve, "How long the newest answer to a probe took, in seconds."},
 		{Restarts, Counter, dir, serve, "How often `run` started the command again."},

@@ -20,9 +20,12 @@ type Host struct {
 	At time.Time
 	// Directories are the directories that are known.
 	Directories []Directory
+	// LeftOut counts directories that are known, and not among them.
+	LeftOut int
 	// Most bounds how many of them are shown; by default MostDirectories.
 	Most int
-	// Findings counts doctor's findings by id, those with 0 included.
+	// Findings counts doctor's findings by id, those with 0 included; nil before the
+	// first look of doctor.
 	Findings map[string]int
 	// Gaps counts what doctor could not read.
 	Gaps int
@@ -117,6 +120,12 @@ func (w writer) histogram(name string, d Durations, labels ...string) {
 func (s Set) Serve(h Host, ch chan<- prometheus.Metric) {
 	w := writer{s, serve, ch}
 	w.directories(h)
+	if !h.At.IsZero() {
+		w.put(Looked, seconds(h.At))
+	}
+	if h.Findings == nil {
+		return
+	}
 	for id, n := range h.Findings {
 		w.put(Findings, float64(n), id)
 	}
@@ -124,9 +133,6 @@ func (s Set) Serve(h Host, ch chan<- prometheus.Metric) {
 	for kind, room := range map[string]Room{"disk": h.Disk, "memory": h.Memory} {
 		w.put(DeletedOpenBytes, float64(room.Bytes), kind)
 		w.put(DeletedOpenFiles, float64(room.Files), kind)
-	}
-	if !h.At.IsZero() {
-		w.put(Looked, seconds(h.At))
 	}
 }
 
@@ -150,8 +156,8 @@ func (w writer) directories(h Host) {
 		shown[d.Dir] = true
 		w.directory(d)
 	}
-	w.put(Directories, float64(len(all)))
-	w.put(LeftOut, float64(len(all)-len(shown)))
+	w.put(Directories, float64(h.LeftOut+len(all)))
+	w.put(LeftOut, float64(h.LeftOut+len(all)-len(shown)))
 }
 
 func (d Directory) rank() int {
