@@ -112,6 +112,9 @@ func TestDirectories(t *testing.T) {
 		`solehold_record_stale{dir="/crashed"} 1`, `solehold_record_stale{dir="/new"} 0`, `solehold_given_up{dir="/crashed"} 1`,
 		`solehold_given_up{dir="/new"} 0`, `solehold_unreadable{dir="/hung"} 1`, `solehold_unreadable{dir="/held"} 0`,
 		"solehold_directories 13", "solehold_directories_left_out 3", "solehold_look_timestamp_seconds 1.8e+09")
+	if n := strings.Count(got, `{dir="/held"`); n != 68 { // and 4 of a lease: docs/metrics.md has the sum
+		t.Errorf("%d series for a directory", n)
+	}
 	lacks(t, got, `solehold_healthy{dir="/split"}`, `solehold_held_since_timestamp_seconds{dir="/crashed"}`, "solehold_lease", "/seen/by/holder")
 }
 

@@ -82,7 +82,7 @@ func New(o Options) (*Server, error) {
 	for _, name := range o.Hosts {
 		s.hosts[hostName(name)] = true
 	}
-	s.metrics, err = newMetrics(s)
+	s.metrics, err = hostmetrics.New(s.host)
 	return s, err
 }
 
