@@ -144,10 +144,15 @@ func attemptOn(ctx context.Context, d *datadir.Dir, e *entry, o Options) (*Lock,
 		return newLock(ctx, c, e, o)
 	}
 	if errors.Is(err, ErrHeld) {
-		if lock := join(ctx, c, e, o); lock != nil {
+		lock, joinErr := join(ctx, c, e, o)
+		switch {
+		case lock != nil:
 			return lock, nil
+		case joinErr != nil:
+			err = joinErr
+		default:
+			c.logRefusal(o)
 		}
-		c.logRefusal(o)
 	}
 	c.close()
 	return nil, err
@@ -283,8 +288,11 @@ func (c *claim) pairedState(path string, err error) (*datadir.State, error) {
 
 // held is the error of a directory that somebody else has.
 func (c *claim) held() *HeldError {
-	s, path := c.sighting(), c.dir.Path()
-	return &HeldError{Path: path, find: func() Owner { return s.named(path) }}
+	s, path, again := c.sighting(), c.dir.Path(), Options{Timeout: time.Second}
+	if c.state != nil && c.state.Away() {
+		again.StateDir = c.state.Path()
+	}
+	return &HeldError{Path: path, find: func() Owner { return s.named(path, again) }}
 }
 
 // orHeld turns a failure into a *HeldError when the mark shows an owner: a

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"strings"
 	"sync"
@@ -42,7 +41,7 @@ func attend(ctx context.Context, dir, role string, o Options) (*attendant, error
 
 func (a *attendant) begin(role string) error {
 	if a.o.Create {
-		if err := os.Mkdir(a.dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		if err := datadir.Create(a.dir); err != nil {
 			return err
 		}
 	}

@@ -1,6 +1,14 @@
 package solehold
 
-import "github.com/solehold/solehold/internal/datadir"
+import (
+	"time"
+
+	"github.com/solehold/solehold/internal/datadir"
+)
+
+// LooksAgain reports whether a starter would look a few times more for the name of
+// this owner.
+func LooksAgain(o Owner) bool { return o.unnamed }
 
 // NamedAfter names the owner as a starter does that has read the record before
 // the owner wrote its own.
@@ -16,5 +24,5 @@ func NamedAfter(dir string, before []byte) (Owner, error) {
 	}
 	s := c.sighting()
 	s.data = before
-	return s.named(d.Path()), nil
+	return s.named(d.Path(), Options{Timeout: time.Second}), nil
 }

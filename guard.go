@@ -78,7 +78,8 @@ func (w *watched) follow() {
 	}
 	w.k.mu.Lock()
 	defer w.k.mu.Unlock()
-	w.ids = append(w.ids, guards().follow(w)...)
+	ids := guards().follow(w)
+	w.ids = append(w.ids, ids...)
 }
 
 // check proves the lock anew and acts on what it finds. It also runs on a slow

@@ -39,8 +39,10 @@ func guards() *guardian {
 }
 
 // follow watches the directories and the lock file of a lock, whose k.mu the
-// caller has.
+// caller has. Earlier watches end: each has a descriptor.
 func (g *guardian) follow(w *watched) (ids []watchID) {
+	g.forget(w.ids)
+	w.ids = nil
 	const own = unix.NOTE_DELETE | unix.NOTE_RENAME | unix.NOTE_REVOKE
 	for _, at := range []struct {
 		fd    uintptr

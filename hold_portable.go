@@ -63,12 +63,68 @@ func (c *claim) keeps(fresh *claim) error {
 	return errors.Join(err, freshErr)
 }
 
-// inPlace returns datadir.ErrMoved where the paths lead elsewhere.
+// inPlace returns datadir.ErrMoved where the paths lead elsewhere, and errMarked
+// where the state lies elsewhere while another owner has it inside.
 func (c *claim) inPlace() error {
 	if err := c.state.Here(); err != nil {
 		return err
 	}
-	return c.state.SameLock(c.lock)
+	if err := c.state.SameLock(c.lock); err != nil {
+		return err
+	}
+	led, err := c.leadsHere()
+	switch {
+	case err != nil:
+		return err
+	case !led && c.state.Away():
+		return &datadir.RefusedError{Path: c.dir.Given(), Why: "it does not remember that its state lies in " + c.state.Path() +
+			" (it has no extended attributes, or another start has named another place), and would get an owner for each state"}
+	case !led:
+		return datadir.ErrMoved
+	}
+	return c.noneInside()
+}
+
+// leadsHere reports whether the data directory leads every starter to this state.
+// The anchor is on the state, so with two of them it could have two owners; on
+// Windows the anchor is the data directory's own.
+func (c *claim) leadsHere() (bool, error) {
+	if runtime.GOOS == "windows" {
+		return true, nil
+	}
+	known, err := c.dir.PairedState()
+	if known == "" || err != nil {
+		return !c.state.Away(), err
+	}
+	mine, err := c.state.Key()
+	there, knownErr := datadir.KeyOf(known)
+	return mine == there, errors.Join(err, knownErr)
+}
+
+// noneInside looks, after the data directory was made to remember a state elsewhere,
+// whether somebody began inside before that. Who begins later is led here.
+func (c *claim) noneInside() error {
+	if runtime.GOOS == "windows" || !c.state.Away() {
+		return nil
+	}
+	inside, err := c.dir.OpenState(false)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer inside.Close()
+	mine, err := c.state.Key()
+	there, insideErr := inside.Key()
+	if err = errors.Join(err, insideErr); err != nil || mine == there {
+		return err
+	}
+	held, err := oslock.AnchorHeld(inside.FD(), "")
+	if err == nil && held {
+		return errMarked
+	}
+	return err
 }
 
 // anchorName names the directory to every process of the computer, whatever path
@@ -134,6 +190,8 @@ func (k *core) prove() (rewatch bool, lost string) {
 		return false, "the data directory was removed"
 	case errors.Is(k.c.state.Here(), datadir.ErrMoved):
 		return false, "the state directory was removed or replaced"
+	case k.strayed():
+		return false, "the data directory does not lead to this state any more"
 	case errors.Is(k.c.mark.Check(), oslock.ErrHeld):
 		return false, "the anchor was given up by a process that shares it, and another one has it now"
 	case errors.Is(k.c.state.SameLock(k.c.lock), datadir.ErrMoved):
@@ -146,6 +204,13 @@ func (k *core) prove() (rewatch bool, lost string) {
 	k.keepRecord()
 	k.keepHistory()
 	return false, ""
+}
+
+// strayed reports whether starters are led to another state. What cannot be asked
+// counts as before.
+func (k *core) strayed() bool {
+	led, err := k.c.leadsHere()
+	return err == nil && !led
 }
 
 // relock takes the lock once more, which changes nothing while it is ours: on

@@ -12,6 +12,8 @@ import (
 	"github.com/solehold/solehold"
 	"github.com/solehold/solehold/internal/journal"
 	"github.com/solehold/solehold/internal/oslock"
+	"github.com/solehold/solehold/internal/record"
+	"github.com/solehold/solehold/internal/testneed"
 	"golang.org/x/sys/unix"
 )
 
@@ -163,6 +165,29 @@ func TestSharerKeepsTheDirectory(t *testing.T) {
 	eventually(t, "it is free", func() bool { return third.acquire(t, dir).ok() })
 }
 
+// A record is looked at again where its writer is dead, since a new owner may not
+// have written yet; not where it cannot be told who lives, which stays so.
+func TestLooksAgainForTheDead(t *testing.T) {
+	t.Parallel()
+	dir := dataDir(t)
+	holder := start(t)
+	wantFree(t, holder.acquire(t, dir))
+	must(t, unix.Kill(holder.pid, unix.SIGSTOP)) // or it would repair its record
+	r := *recordOf(t, dir)
+	for want, change := range map[bool]func(*record.Record){
+		false: func(r *record.Record) { r.Holder.PIDNS++ },
+		true:  func(r *record.Record) { r.Holder.StartTicks++; r.Holder.PidfsID = 0 },
+	} {
+		forged := r
+		change(&forged)
+		forge(t, dir, forged)
+		s := state(t, dir)
+		if s.State != solehold.Held || s.Owner.Visible() || solehold.LooksAgain(*s.Owner) != want {
+			t.Errorf("looks again: not %t for %+v", want, s.Owner)
+		}
+	}
+}
+
 // What needs /proc says so, and a program below its wrapper is refused like any other.
 func TestUnsupportedOnOtherUnix(t *testing.T) {
 	t.Parallel()
@@ -178,7 +203,9 @@ func TestUnsupportedOnOtherUnix(t *testing.T) {
 	child := wrapper.must(t, order{Do: "share", N: 1}).N
 	killAtEnd(t, child)
 	got := wrapper.do(t, order{Do: "child", Child: &order{Do: "acquire", Dir: inside}})
-	wantHeld(t, got)
+	if got.ok() || got.Held || got.Reason != solehold.Unsupported || !strings.Contains(got.Text, "the solehold run that started this program has it") {
+		t.Errorf("the child: %+v", got)
+	}
 }
 
 // A user who may not look into the state directory learns that, and not that it is
@@ -196,4 +223,104 @@ func TestHiddenStateIsNotFree(t *testing.T) {
 	if got.Status.State == solehold.Free {
 		t.Errorf("status %+v", got.Status)
 	}
+}
+
+// The data directory has to lead everybody to a state elsewhere. Without attributes
+// it cannot, and a start that was not told of that state would be a second owner.
+func TestStateElsewhereMustBeRemembered(t *testing.T) {
+	testneed.Root(t)
+	t.Parallel()
+	a := start(t, inOwnMounts)
+	top := place(t)
+	a.must(t, order{Do: "mount", Args: []string{"ramfs", top, "ramfs", "mode=755"}}) // which has no attributes
+	a.must(t, order{Do: "chdir", Dir: top})
+	elsewhere := dataDir(t)
+	got := a.do(t, order{Do: "acquire", Dir: ".", With: with{StateDir: elsewhere}})
+	wantFailure(t, got, refused(elsewhere))
+	wantFree(t, a.do(t, order{Do: "acquire", Dir: "."}))
+}
+
+// Two starts that come at the same time, before the data directory remembers
+// anything, take their state in two places: each sees the other one.
+func TestStateElsewhereBesideAnOwner(t *testing.T) {
+	t.Parallel()
+	original, elsewhere := paired(t)
+	lock, err := acquireAt(t, original, elsewhere)
+	must(t, err)
+	must(t, lock.Release())
+	memory := attribute(t, original)
+	must(t, unix.Removexattr(original, stateAttr))
+	inside := hold(t, original)
+	must(t, unix.Setxattr(original, stateAttr, memory, 0)) // as the other one is about to do
+	other := start(t)
+	wantHeld(t, other.do(t, order{Do: "acquire", Dir: original, With: with{StateDir: elsewhere}}))
+	wantHeld(t, other.do(t, order{Do: "acquire", Dir: original}))
+	must(t, inside.Release())
+	wantFree(t, other.do(t, order{Do: "acquire", Dir: original}))
+}
+
+// A data directory that forgets where its state is lets others in, which the holder
+// is told.
+func TestLossOfTheMemoryIsTold(t *testing.T) {
+	t.Parallel()
+	dir, elsewhere := paired(t)
+	lock, err := acquireAt(t, dir, elsewhere)
+	must(t, err)
+	must(t, unix.Removexattr(dir, stateAttr))
+	eventually(t, "the loss is told", func() bool {
+		must(t, os.WriteFile(filepath.Join(elsewhere, "touched"), nil, 0o600))
+		must(t, os.Remove(filepath.Join(elsewhere, "touched")))
+		return lock.Context().Err() != nil
+	})
+	wantLost(t, lock)
+}
+
+const (
+	startsApart = 100
+	startsAtOne = 6
+)
+
+// Starts with and without a state elsewhere, all at once on a new directory: never
+// are two of them owners.
+func TestStartsApart(t *testing.T) {
+	t.Parallel()
+	var all []*agent
+	for range startsAtOne {
+		all = append(all, start(t))
+	}
+	owners := map[int]int{}
+	for range startsApart {
+		dir, elsewhere := paired(t)
+		for i, a := range all {
+			o := order{Do: "acquire", Dir: dir}
+			if i%2 == 0 {
+				o.With.StateDir = elsewhere
+			}
+			a.tell(t, o)
+		}
+		var had []*agent
+		for _, a := range all {
+			if a.hear(t).ok() {
+				had = append(had, a)
+			}
+		}
+		owners[len(had)]++
+		for _, a := range had {
+			a.must(t, order{Do: "release"})
+		}
+	}
+	t.Logf("rounds by number of owners: %v", owners)
+	if owners[0]+owners[1] != startsApart || owners[1] == 0 {
+		t.Errorf("rounds by number of owners: %v", owners)
+	}
+}
+
+const stateAttr = "user.solehold.state"
+
+func attribute(t *testing.T, dir string) []byte {
+	t.Helper()
+	buf := make([]byte, 4096)
+	n, err := unix.Getxattr(dir, stateAttr, buf)
+	must(t, err)
+	return buf[:n]
 }

@@ -63,6 +63,8 @@ type Owner struct {
 	Sharing []int `json:"sharing,omitempty"`
 	// Notes say what could not be seen, and what is odd.
 	Notes []string `json:"notes,omitempty"`
+
+	unnamed bool // the record does not say who it is, which it may in a moment
 }
 
 // Visible reports whether a process can be named.

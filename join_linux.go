@@ -6,9 +6,7 @@ import (
 	"context"
 	"os"
 	"slices"
-	"strconv"
 
-	"github.com/solehold/solehold/internal/datadir"
 	"github.com/solehold/solehold/internal/oslock"
 	"github.com/solehold/solehold/internal/procfs"
 	"github.com/solehold/solehold/internal/record"
@@ -21,48 +19,25 @@ import (
 // descriptor or a parent that has the lock; the environment and the record only
 // say where to look. The seat and a mark of its own keep others out, also when
 // the wrapper dies.
-func join(ctx context.Context, c *claim, e *entry, o Options) *Lock {
-	token, err := strconv.ParseUint(os.Getenv(TokenVar), 10, 64)
-	if err != nil || !c.ready || !c.named() {
-		return nil
-	}
-	rec, err := record.Decode(readRecord(c.lock))
-	if err != nil || givenToken(rec) != token || rec.State == record.Released || !c.ours(rec) {
-		return nil
-	}
-	if oslock.TryLock(c.lock.FD(), oslock.Seat) != nil {
-		return nil
+func join(ctx context.Context, c *claim, e *entry, o Options) (*Lock, error) {
+	rec := c.wrapped()
+	if rec == nil || !c.ours(rec) || oslock.TryLock(c.lock.FD(), oslock.Seat) != nil {
+		return nil, nil
 	}
 	if oslock.TryMark(c.dir.FD(), oslock.Owner) != nil || c.state.SameLock(c.lock) != nil {
 		oslock.Unlock(c.dir.FD(), oslock.Owner)
 		oslock.Unlock(c.lock.FD(), oslock.Seat)
-		return nil
+		return nil, nil
 	}
 	k := &core{given: c.dir.Given(), o: o, e: e, c: c, dir: c.dir, rec: *rec, joined: true}
 	if o.Name != "" {
 		k.rec.Name = o.Name
 	}
 	l := k.newLock(ctx)
-	l.token = token
+	l.token = givenToken(rec)
 	k.openHistory()
 	k.startWatch()
-	return l
-}
-
-// givenToken is what the holder gives to its programs: the cluster's token, where
-// it has one.
-func givenToken(rec *record.Record) uint64 {
-	if rec.Cluster != nil {
-		return rec.Cluster.Token
-	}
-	return rec.Token
-}
-
-// named reports whether the environment speaks of this directory: tokens are
-// small numbers, and that of another directory may be the same.
-func (c *claim) named() bool {
-	key, err := datadir.KeyOf(os.Getenv(DirVar))
-	return err == nil && key == c.dir.Key()
+	return l, nil
 }
 
 // ours reports whether this process or one above it has the lock's description.

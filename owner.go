@@ -46,27 +46,18 @@ func (s sighting) owner() Owner {
 // named is the owner once it has said who it is. Between taking the lock and
 // writing the record, the record is still its predecessor's: a new owner would be
 // told with nothing but its pid, or as what the predecessor has left.
-func (s sighting) named(path string) Owner {
+func (s sighting) named(path string, again Options) Owner {
 	o := s.owner()
-	for wait := 4 * time.Millisecond; wait < 200*time.Millisecond && o.unnamed(); wait *= 2 {
+	for wait := 4 * time.Millisecond; wait < 200*time.Millisecond && o.unnamed; wait *= 2 {
 		time.Sleep(wait)
-		again, err := inspect(context.Background(), path, Options{Timeout: time.Second})
-		if err != nil || again.Owner == nil {
+		now, err := inspect(context.Background(), path, again)
+		if err != nil || now.Owner == nil {
 			break // it has gone meanwhile
 		}
-		o = *again.Owner
+		o = *now.Owner
 	}
 	return o
 }
-
-// unnamed says that somebody is seen to hold the lock whom the record does not
-// name, or, where holders are not seen, that the record names nobody.
-func (o Owner) unnamed() bool {
-	return !o.Visible() && !seesHolders || o.Visible() && (o.Since.IsZero() || slices.Contains(o.Notes, inherited))
-}
-
-// inherited is said of a holder that the record does not name.
-const inherited = "it inherited the lock's descriptor"
 
 // finder looks for one owner.
 type finder struct {
@@ -93,7 +84,7 @@ func (f *finder) find() Owner {
 // recorded checks the processes that the record names, the child first. hidden
 // says that one of them lives but may not be looked into.
 func (f *finder) recorded() (o Owner, hidden bool) {
-	if f.rec == nil || f.rec.State == record.Released {
+	if f.unrecorded() {
 		return Owner{}, false
 	}
 	candidates := []record.Process{f.rec.Holder.Process}
@@ -140,18 +131,24 @@ func (f *finder) seen(pids []int) Owner {
 	if f.rec == nil {
 		o.Notes = append(o.Notes, "it wrote no record that can be read")
 	} else if rank(first) == 2 {
-		o.Notes = append(o.Notes, inherited)
+		o.Notes = append(o.Notes, "it inherited the lock's descriptor")
 	}
+	o.unnamed = f.unrecorded() || rank(first) == 2
 	return o
 }
+
+// unrecorded reports whether the record is of nobody who could have the directory.
+func (f *finder) unrecorded() bool { return f.rec == nil || f.rec.State == record.Released }
 
 func (f *finder) unseen(o Owner, gaps procfs.Gaps) Owner {
 	o = Owner{Host: o.Host}
 	note := unseenNote(gaps)
 	o.Notes = append(o.Notes, note)
-	if f.rec != nil && f.rec.State != record.Released {
+	o.unnamed = !seesHolders && f.unrecorded()
+	if !f.unrecorded() {
 		p := f.rec.Holder.Process
 		v := self().observer.Judge(idOf(p), f.rec.Holder.MachineID)
+		o.unnamed = !seesHolders && v.Life == procid.Dead
 		o.Notes = append(o.Notes, fmt.Sprintf("the record names pid %d (%s) of host %s: %s",
 			p.PID, CommandLine(p.Command), Printable(f.rec.Holder.Host), v.Detail))
 		o.Since, o.Name = f.rec.Acquired, Printable(f.rec.Name)
@@ -175,7 +172,7 @@ func (f *finder) describe(pid int) Owner {
 			o.Notes = append(o.Notes, fmt.Sprintf("it is not the data directory's owner (uid %d)", f.dirUID))
 		}
 	}
-	if f.rec == nil || f.rec.State == record.Released {
+	if f.unrecorded() {
 		return o
 	}
 	f.fromRecord(&o)

@@ -43,6 +43,26 @@ func TestStateElsewhere(t *testing.T) {
 	wantEmpty(t, dir)
 }
 
+// Where the data directory cannot remember its state, who looks a second time for
+// the name of an owner looks where it was told to look first.
+func TestSharersOfAStateElsewhereAreNamed(t *testing.T) {
+	testneed.Root(t)
+	t.Parallel()
+	dir, elsewhere := dataDir(t), dataDir(t) // the first one may only be read
+	must(t, os.Chown(elsewhere, nobody, nobody))
+	holder, other := start(t, asUser(nobody)), start(t, asUser(nobody))
+	there := order{Do: "acquire", Dir: dir, With: with{StateDir: elsewhere}}
+	wantFree(t, holder.do(t, there))
+	child := holder.must(t, order{Do: "share", N: 1}).N
+	killAtEnd(t, child)
+	holder.kill()
+	got := other.do(t, there)
+	wantHeld(t, got)
+	if got.Owner.PID != child || got.Owner.Wrapper != holder.pid || !got.Owner.WrapperGone {
+		t.Errorf("owner %+v", got.Owner)
+	}
+}
+
 // A removed lock file is put back there as well.
 func TestStateElsewhereIsRepaired(t *testing.T) {
 	t.Parallel()

@@ -13,6 +13,9 @@ import (
 // ErrURL is wrapped by every error of [ParseURL].
 var ErrURL = errors.New("not a cluster URL")
 
+var errPassword = fmt.Errorf("%w: it has a password, which every user of this machine can see in a command line: "+
+	"use password-file=FILE or the variable %s", ErrURL, PasswordVariable)
+
 // PasswordVariable is the environment variable that a password is taken from.
 const PasswordVariable = "SOLEHOLD_CLUSTER_PASSWORD"
 
@@ -85,11 +88,13 @@ func splitURL(raw string) (p pieces, err error) {
 	}
 	rest, p.query, _ = strings.Cut(rest, "?")
 	authority, path, _ := strings.Cut(rest, "/")
+	if strings.Contains(path, "@") {
+		return p, errPassword // with a slash in it; no prefix has one
+	}
 	if i := strings.LastIndex(authority, "@"); i >= 0 {
 		user, _, secret := strings.Cut(authority[:i], ":")
 		if secret {
-			return p, fmt.Errorf("%w: it has a password, which every user of this machine can see in a command line: "+
-				"use password-file=FILE or the variable %s", ErrURL, PasswordVariable)
+			return p, errPassword
 		}
 		if p.user, err = url.PathUnescape(user); err != nil {
 			return p, fmt.Errorf("%w: its user cannot be read", ErrURL)
@@ -145,8 +150,7 @@ func (t *Target) times() error {
 // secret reads the password.
 func (t *Target) secret(from Sources) error {
 	if t.Params.Has("password") {
-		return fmt.Errorf("%w: it has a password, which every user of this machine can see in a command line: "+
-			"use password-file=FILE or the variable %s", ErrURL, PasswordVariable)
+		return errPassword
 	}
 	file := t.pop("password-file")
 	if file == "" {
@@ -160,7 +164,7 @@ func (t *Target) secret(from Sources) error {
 	}
 	b, err := from.ReadFile(file)
 	if err != nil {
-		return fmt.Errorf("password-file: %w", err)
+		return fmt.Errorf("%w: password-file: %w", ErrURL, err)
 	}
 	t.Password = strings.TrimRight(string(b), "\r\n")
 	return nil

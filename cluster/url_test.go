@@ -66,6 +66,7 @@ func TestParseURLRefuses(t *testing.T) {
 		"etcd://":                       "is not HOST",
 		"etcd://a:b:c":                  "is not HOST",
 		"etcd://u:hunter2@h":            "every user of this machine",
+		"etcd://u:1/hunter2@h:2/p":      "every user of this machine",
 		"etcd://h?password=hunter2":     "every user of this machine",
 		"etcd://h?user=%zzhunter2":      "cannot be read",
 		"etcd://h?ttl=fast":             "ttl is a time",
@@ -74,7 +75,7 @@ func TestParseURLRefuses(t *testing.T) {
 		"etcd://h/a/../b":               "prefix",
 	} {
 		_, err := cluster.ParseURL(raw, sources())
-		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hunter2") {
+		if !errors.Is(err, cluster.ErrURL) || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%s: %v, want %q", raw, err, want)
 		}
 	}

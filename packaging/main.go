@@ -87,7 +87,7 @@ func (o order) info() (*nfpm.Info, error) {
 	// What the journal is to say of our events is compiled into one file for all.
 	scripts := filepath.Join(o.docs, "packaging", "scripts")
 	info.Scripts.PostInstall, info.Scripts.PostRemove = filepath.Join(scripts, "catalog.sh"), filepath.Join(scripts, "catalog.sh")
-	return info, nfpm.PrepareForPackager(info, "deb")
+	return info, nil
 }
 
 // stamp is the time of what is packed, so that the same is packed twice.

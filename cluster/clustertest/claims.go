@@ -157,6 +157,13 @@ func foreign(s *suite) {
 		s.Fatalf("got %v", err)
 	}
 	s.must(session.Release(s.ctx, cluster.Claim{Name: s.name(), Nonce: "n1"}, true))
+	o := s.operator()
+	if seen := s.look(o); !seen.Held || !seen.Foreign {
+		s.Errorf("a look takes it for ours: %+v", seen)
+	}
+	if err := o.Break(s.ctx, s.name(), held.Token, "by mistake"); err == nil {
+		s.Error("it was broken")
+	}
 	if _, again := session.Claim(s.ctx, s.request("n1")); again == nil {
 		s.Error("a withdrawal removed what somebody else wrote")
 	}

@@ -19,7 +19,8 @@ type Engine struct {
 	NewCut func(t testing.TB) (b cluster.Backend, cut, heal func())
 	// Break deletes the claim of a lock, as an operator would.
 	Break func(t testing.TB, name string)
-	// Plant puts something that solehold did not write where the claim of a lock would be. nil where nobody can.
+	// Plant puts something that solehold did not write where the claim of a lock would be: nothing at all, where that is
+	// possible. nil where nobody can.
 	Plant func(t testing.TB, name string)
 	// Writes gives a text that changes with each write about a lock. nil where the engine does not tell.
 	Writes func(t testing.TB, name string) string

@@ -55,17 +55,17 @@ func tlsOf(t cluster.Target) (*tls.Config, error) {
 	if t.CAFile != "" {
 		pem, err := os.ReadFile(t.CAFile)
 		if err != nil {
-			return nil, fmt.Errorf("ca: %w", err)
+			return nil, fmt.Errorf("%w: ca: %w", cluster.ErrURL, err)
 		}
 		c.RootCAs = x509.NewCertPool()
 		if !c.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("ca: %s has no certificate", t.CAFile)
+			return nil, fmt.Errorf("%w: ca: %s has no certificate", cluster.ErrURL, t.CAFile)
 		}
 	}
 	if t.CertFile != "" {
 		pair, err := tls.LoadX509KeyPair(t.CertFile, t.KeyFile)
 		if err != nil {
-			return nil, fmt.Errorf("cert and key: %w", err)
+			return nil, fmt.Errorf("%w: cert and key: %w", cluster.ErrURL, err)
 		}
 		c.Certificates = []tls.Certificate{pair}
 	}

@@ -1,6 +1,7 @@
 package etcd
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path"
@@ -70,7 +71,7 @@ func (b *Backend) seen(ctx context.Context, escaped string, kvs [3]*mvccpb.KeyVa
 	if claim == nil {
 		return cluster.SeenOf(name, b.claimKey(name), "", string(last.Value)), nil
 	}
-	s := cluster.SeenOf(name, string(claim.Key), string(claim.Value), "")
+	s := cluster.SeenOf(name, string(claim.Key), cmp.Or(string(claim.Value), " "), "") // an empty one is somebody else's
 	var base uint64
 	if kvs[2] != nil {
 		if base, err = baseOf(kvs[2:]); err != nil {

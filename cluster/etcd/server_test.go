@@ -124,7 +124,7 @@ func TestContract(t *testing.T) {
 			}
 		},
 		Plant: func(t testing.TB, name string) {
-			if _, err := direct.Put(context.Background(), claimKey(name), "of another program"); err != nil {
+			if _, err := direct.Put(context.Background(), claimKey(name), ""); err != nil {
 				t.Fatal(err)
 			}
 		},

@@ -46,5 +46,5 @@ func CheckVersion(version string) error {
 	case major == 3 && ok && patch >= want:
 		return nil
 	}
-	return fmt.Errorf("version %s: %w; use 3.4.38, 3.5.23, 3.6.5 or later, and until then a lock-delay of at least the ttl", version, ErrVersion)
+	return fmt.Errorf("version %.40q: %w; use 3.4.38, 3.5.23, 3.6.5 or later, and until then a lock-delay of at least the ttl", version, ErrVersion)
 }

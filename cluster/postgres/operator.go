@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,7 +32,7 @@ func (b *Backend) Look(ctx context.Context, name string) ([]cluster.Seen, error)
 			all = append(all, cluster.SeenOf(n, key, "", record))
 			return nil
 		}
-		s := cluster.SeenOf(n, key, record, "")
+		s := cluster.SeenOf(n, key, cmp.Or(record, " "), "") // an empty one is somebody else's
 		s.Token, s.Left = uint64(token), time.Duration(left)*time.Millisecond
 		all = append(all, s)
 		return nil

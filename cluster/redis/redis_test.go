@@ -95,6 +95,22 @@ func TestContract(t *testing.T) {
 	})
 }
 
+// TestEmptyClaim shows that an empty text in the place of a claim is seen as what it is for who asks: somebody else's.
+func TestEmptyClaim(t *testing.T) {
+	addr := start(t)
+	direct := goredis.NewClient(&goredis.Options{Addr: addr})
+	defer direct.Close()
+	if err := direct.Set(t.Context(), key("a", "claim"), "", 0).Err(); err != nil {
+		t.Fatal(err)
+	}
+	b := backend(t, addr)
+	defer b.Close()
+	seen, err := b.Look(t.Context(), "a")
+	if err != nil || len(seen) != 1 || !seen[0].Held || !seen[0].Foreign {
+		t.Errorf("%+v, %v", seen, err)
+	}
+}
+
 // TestDataLoss is what the documentation says: after FLUSHALL tokens begin anew, the holder is told, and a floor refuses.
 func TestDataLoss(t *testing.T) {
 	addr := start(t)

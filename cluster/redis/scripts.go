@@ -31,12 +31,14 @@ if redis.call('TYPE', KEYS[1]).ok == 'string' and redis.call('GET', KEYS[1]) == 
   return redis.call('PEXPIRE', KEYS[1], ARGV[2])
 end
 return 0`),
-		// Gives the claim, what was left, the token, and how long the claim lives in milliseconds.
+		// Gives the claim, what was left, the token, and how long the claim lives in milliseconds. No key is ''; an empty
+		// one, which is somebody else's, a space.
 		look: redis.NewScript(`
 local function text(key)
   local kind = redis.call('TYPE', key).ok
   if kind == 'none' then return '' end
-  return kind == 'string' and redis.call('GET', key) or kind
+  local there = kind == 'string' and redis.call('GET', key) or kind
+  return there == '' and ' ' or there
 end
 return {text(KEYS[1]), text(KEYS[2]), redis.call('GET', KEYS[3]) or '0', redis.call('PTTL', KEYS[1])}`),
 		// ARGV: a number, as text: those of Lua are not exact. It only rises, and only while there is no claim.

@@ -1,6 +1,7 @@
 package zookeeper
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -75,11 +76,7 @@ func (s *session) seen(name string) (seen cluster.Seen, there bool, err error) {
 	key := s.b.node(name, "claim")
 	claim, stat, err := s.conn.Get(key)
 	if err == nil {
-		text := string(claim)
-		if text == "" {
-			text = " " // somebody else's, and empty
-		}
-		seen = cluster.SeenOf(name, key, text, "")
+		seen = cluster.SeenOf(name, key, cmp.Or(string(claim), " "), "") // an empty one is somebody else's
 		seen.Token = uint64(stat.Czxid)
 		return seen, true, nil
 	}

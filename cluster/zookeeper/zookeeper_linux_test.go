@@ -115,7 +115,7 @@ func TestContract(t *testing.T) {
 				path := ""
 				for part := range strings.SplitSeq(strings.Trim(node(name, "claim"), "/"), "/") {
 					path += "/" + part
-					if _, err := direct.Create(path, []byte("of another program"), 0, zk.WorldACL(zk.PermAll)); err != nil && err != zk.ErrNodeExists {
+					if _, err := direct.Create(path, nil, 0, zk.WorldACL(zk.PermAll)); err != nil && err != zk.ErrNodeExists {
 						t.Fatal(path, err)
 					}
 				}

@@ -173,19 +173,21 @@ func (a *agent) asked(c cluster.Call) {
 
 // acquire takes the lock, unless the run does not want it any more.
 func (a *agent) acquire(ctx context.Context) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	granted := func() {}
 	if a.start.Wait > 0 {
-		ctx, cancel = context.WithTimeout(ctx, a.start.Wait)
-		defer cancel()
+		late := time.AfterFunc(a.start.Wait, func() { cancel(context.DeadlineExceeded) })
+		defer late.Stop()
+		granted = func() { late.Stop() } // a wait shorter than the lock-delay would give the claim up each time, and never own it
 	}
 	done := make(chan error, 1)
 	go func() {
 		l, err := a.client.Acquire(ctx, a.start.Name, cluster.AcquireOptions{
 			Floor: a.start.Floor, Wait: a.start.Wait != 0, Limit: a.start.Limit,
-			OnDelay: func(d time.Duration) { a.out.say(wire.Message{Kind: wire.Delayed, Limit: d}) },
+			OnDelay: func(d time.Duration) { granted(); a.out.say(wire.Message{Kind: wire.Delayed, Limit: d}) },
 			OnWait: func(h *cluster.HeldError) {
-				a.out.say(wire.Message{Kind: wire.Waiting, Info: h.Info, Token: h.Token, Text: h.Error()})
+				a.out.say(wire.Message{Kind: wire.Waiting, Info: h.Info, Token: h.Token})
 			},
 		})
 		if err == nil {
@@ -197,7 +199,7 @@ func (a *agent) acquire(ctx context.Context) error {
 	select {
 	case err = <-done:
 	case <-a.in: // it has nothing to say now but that it does not want the lock
-		cancel()
+		cancel(nil)
 		if err = <-done; err == nil {
 			err = errors.Join(context.Canceled, a.lease.Release(ctx))
 		}
@@ -227,7 +229,7 @@ func (a *agent) hold(ctx context.Context) error {
 			a.guard.Kill(ctx)
 			again = time.After(killAgain)
 		case <-again:
-			if again = nil; !a.guard.Gone(ctx) {
+			if !a.guard.Gone(ctx) {
 				a.guard.Kill(ctx)
 			}
 			again = time.After(killAgain) // a run that wakes up may start anew

@@ -73,20 +73,13 @@ func TestSilence(t *testing.T) {
 	t.Parallel()
 	silent := clustertest.NewProxy(t, engine(t))
 	silent.Cut()
-	other := t.TempDir()
-	text, err := os.ReadFile(tool)
-	if err == nil {
-		err = os.WriteFile(filepath.Join(other, "solehold"), text, 0o755)
-	}
-	if err == nil {
-		err = os.WriteFile(filepath.Join(other, clusterProgram), []byte("#!/bin/sh\nexec sleep 40\n"), 0o755)
-	}
-	if err != nil {
+	other := aloneTool(t)
+	if err := os.WriteFile(filepath.Join(filepath.Dir(other), clusterProgram), []byte("#!/bin/sh\nexec sleep 40\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]struct{ tool, says string }{
 		"engine": {tool, "the engine did not answer within"},
-		"agent":  {filepath.Join(other, "solehold"), clusterProgram + " did not answer within"},
+		"agent":  {other, clusterProgram + " did not answer within"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -98,5 +91,54 @@ func TestSilence(t *testing.T) {
 				t.Errorf("code %d after %v: %s", code, took, text)
 			}
 		})
+	}
+}
+
+// aloneTool is the lean binary in a directory of its own.
+func aloneTool(t *testing.T) string {
+	t.Helper()
+	other := filepath.Join(t.TempDir(), "solehold")
+	text, err := os.ReadFile(tool)
+	if err == nil {
+		err = os.WriteFile(other, text, 0o755)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return other
+}
+
+// Without the companion both who runs and who asks hear what is missing, and what to do.
+func TestNoCompanion(t *testing.T) {
+	t.Parallel()
+	other, dir := aloneTool(t), t.TempDir()
+	const url = "etcd://127.0.0.1:1/p"
+	for _, line := range [][]string{
+		{"run", "--cluster", url, "--cluster-name", "x", dir, "--", "touch", dir + "/started"},
+		{"status", "--cluster", url, "x"},
+		{"status", "x", "--cluster=" + url},
+	} {
+		if code, text := exited(t, other, line...); code != 73 || !strings.Contains(text, "install "+clusterProgram) {
+			t.Errorf("%q: code %d: %s", line, code, text)
+		}
+	}
+	if _, err := os.Stat(dir + "/started"); err == nil {
+		t.Error("it was started")
+	}
+}
+
+// Tokens that commands had before there was a cluster count: its own must be above them, or late writes would look new.
+func TestTokensBeforeTheCluster(t *testing.T) {
+	t.Parallel()
+	h := newHost(t, "x", engine(t))
+	const runs = 30 // more than the revisions of an engine that has just begun
+	for range runs {
+		if code, text := exited(t, tool, "run", h.dir, "--", "true"); code != 0 {
+			t.Fatalf("code %d: %s", code, text)
+		}
+	}
+	a := h.start()
+	if code := a.ended(); code != 78 || a.started() || !strings.Contains(a.stderr.String(), fmt.Sprintf("after %d", runs)) {
+		t.Errorf("code %d: %s", code, a.stderr.String())
 	}
 }

@@ -129,13 +129,13 @@ func TestOldEngine(t *testing.T) {
 		t.Fatal(err)
 	}
 	server := grpc.NewServer()
-	etcdserverpb.RegisterMaintenanceServer(server, &oldEtcd{version: "3.4.23"})
+	etcdserverpb.RegisterMaintenanceServer(server, &oldEtcd{version: "3.4.23\x1b[31m"}) // a terminal must not obey it
 	go server.Serve(l)
 	t.Cleanup(server.Stop)
-	if text := attempt(t, "etcd://"+l.Addr().String()+"/p?strict=1", 78); !strings.Contains(text, "3.4.38") {
+	if text := attempt(t, "etcd://"+l.Addr().String()+"/p?strict=1", 78); !strings.Contains(text, "3.4.38") || strings.Contains(text, "\x1b") {
 		t.Error(text)
 	}
-	if text := attempt(t, "etcd://"+l.Addr().String()+"/p", 74); !strings.Contains(text, "warning") || !strings.Contains(text, "3.4.38") {
+	if text := attempt(t, "etcd://"+l.Addr().String()+"/p", 74); !strings.Contains(text, "warning") || !strings.Contains(text, "3.4.38") || strings.Contains(text, "\x1b") {
 		t.Error(text)
 	}
 }

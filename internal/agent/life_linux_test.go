@@ -104,6 +104,7 @@ func TestRefusals(t *testing.T) {
 		"password in it":     {"etcd://u:" + secret + "@" + etcd + "/p", "x", 64, "password-file", nil},
 		"password parameter": {"etcd://" + etcd + "/p?password=" + secret, "x", 64, "password-file", nil},
 		"no password file":   {"etcd://u@" + etcd + "/p?password-file=/nowhere", "x", 64, "password-file", nil},
+		"no certificate":     {"etcd://" + etcd + "/p?ca=/nowhere", "x", 64, "/nowhere", nil},
 		"grace of 2s":        {"etcd://" + etcd + "/p?ttl=3s", "x", 64, "that makes 3.8s", []string{"--grace", "2s"}},
 		"ttl too short":      {"etcd://" + etcd + "/p?ttl=1s", "x", 64, "not between", nil},
 		"bad name":           {"etcd://" + etcd + "/p", "a\nb", 64, "control characters", nil},
@@ -158,6 +159,7 @@ func TestOldTokenIsRefused(t *testing.T) {
 		}
 	}
 	raise(t, h)
+	named(t, filepath.Dir(page))
 	c := h.start()
 	if three := c.works(); three.Token <= one.Token {
 		t.Errorf("token %d after %d", three.Token, one.Token)
@@ -169,6 +171,24 @@ func TestOldTokenIsRefused(t *testing.T) {
 	}
 	if b := h.start(); b.ended() != 78 || !strings.Contains(b.stderr.String(), "cluster.json") {
 		t.Error(b.stderr.String())
+	}
+}
+
+// named fails for a file of ours that the protocol does not have.
+func named(t *testing.T, state string) {
+	t.Helper()
+	protocol, err := os.ReadFile("../../docs/protocol.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := os.ReadDir(state)
+	if err != nil || len(files) < 3 {
+		t.Fatal(files, err)
+	}
+	for _, f := range files {
+		if !strings.Contains(string(protocol), "- **`"+f.Name()+"`**") {
+			t.Errorf("docs/protocol.md does not have %s", f.Name())
+		}
 	}
 }
 
@@ -189,18 +209,23 @@ func raise(t *testing.T, h *host) {
 
 func (r *run) started() bool { _, ok := r.begun(); return ok }
 
-// The password is for the agent: the command does not have it, and nothing that others can read.
+// The password is for the agent: neither the command nor its probe has it, and nothing that others can read.
 func TestSecretStaysWithTheAgent(t *testing.T) {
 	t.Parallel()
 	const secret = "correct-horse-battery"
 	h := newHost(t, "x", engine(t))
 	h.env = []string{cluster.PasswordVariable + "=" + secret}
-	a := h.start()
+	probed := filepath.Join(h.base, "probed")
+	a := h.start("--health-exec", fmt.Sprintf("env >%[1]s.new && mv %[1]s.new %[1]s", probed))
 	b := a.works()
 	for _, v := range b.Env {
 		if strings.Contains(v, secret) {
 			t.Error("the command has it: ", v)
 		}
+	}
+	until(t, "there is no probe", func() bool { _, err := os.Stat(probed); return err == nil })
+	if text, err := os.ReadFile(probed); err != nil || !strings.Contains(string(text), "PATH=") || strings.Contains(string(text), secret) {
+		t.Errorf("the probe has it, or nothing: %v: %s", err, text)
 	}
 	for _, pid := range []int{a.agent(), a.cmd.Process.Pid, b.PID} {
 		if line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid)); err != nil || strings.Contains(string(line), secret) {

@@ -2,8 +2,10 @@ package agent_test
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -165,6 +167,61 @@ func TestServeAForeignTree(t *testing.T) {
 	if err := <-p.ended; err == nil || !p.guard.asked("fail-stop") {
 		t.Error(err, p.guard.did)
 	}
+}
+
+// An agent that is cut off kills at 0.80 of the time to live, and ends all at 0.90: the last resort would hide that the
+// first never came. Where this machine stands still for the time between them there is nothing to see: then it is tried anew.
+func TestServeCutOff(t *testing.T) {
+	t.Parallel()
+	for range 3 {
+		p := serve(t, cluster.NewMemory(), true)
+		p.say(start())
+		p.hears(wire.Granted)
+		p.engine.Cut(true)
+		p.hears(wire.Told)
+		for m := (wire.Message{}); m.Kind != wire.Failed; {
+			var err error
+			if m, err = p.r.Read(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := <-p.ended; !errors.Is(err, agent.ErrLost) || !p.guard.asked("fail-stop") {
+			t.Fatal(err, p.guard.did)
+		}
+		if did := p.guard.did; slices.Contains(did, "kill") && slices.Index(did, "kill") < slices.Index(did, "fail-stop") {
+			return
+		}
+	}
+	t.Error("nothing was killed before the last resort")
+}
+
+// Who waits for a holder, however short, waits out the lock-delay besides: else it would never end for who tries again.
+func TestServeWaitsOutTheDelay(t *testing.T) {
+	t.Parallel()
+	m := cluster.NewMemory()
+	s, err := m.Client(nil).Grant(t.Context(), time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const delay = 2 * time.Second
+	if _, err = s.Claim(t.Context(), cluster.Request{Name: "kb", Nonce: "n", Delay: delay}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Revoke(t.Context()); err != nil { // without a release
+		t.Fatal(err)
+	}
+	p := serve(t, m, true)
+	short := start()
+	short.Wait = delay / 2
+	p.say(short)
+	if d := p.hears(wire.Delayed); d.Limit != delay {
+		t.Errorf("%+v", d)
+	}
+	p.hears(wire.Granted)
+	q := serve(t, m, true)
+	short.Wait = delay / 4
+	q.say(short)
+	q.hears(wire.Refused) // a holder is not waited for any longer
 }
 
 // An agent that is spoken to in another way does nothing.

@@ -86,7 +86,7 @@ func TestLayersMayNot(t *testing.T) {
 		{"internal/supervise", "internal/diagnose"},
 		{"internal/supervise", "internal/cli"},
 		{"internal/supervise", "internal/oslock"},
-		{"internal/supervise", "cluster"},
+		{"internal/supervise", "cluster/etcd"},
 		{"internal/diagnose", "internal/supervise"},
 		{"internal/diagnose", "internal/cli"},
 		{"internal/diagnose", "internal/web"},

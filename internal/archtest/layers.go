@@ -49,7 +49,7 @@ func leaves() []layer {
 		{"internal/datadir", list("internal/procfs"), sys, none, leaf},
 		{"internal/sdnotify", none, sys, none, leaf},
 		{"internal/service", none, none, none, leaf},
-		{"internal/service/unitcheck", none, none, none, leaf},
+		{"internal/service/unitcheck", list("internal/service"), none, none, leaf},
 		{"internal/lease", none, none, none, core},
 		{"internal/agent/wire", none, none, none, leaf},
 		{"internal/policy", none, none, list(testscript), core},
@@ -90,7 +90,7 @@ func inner() []layer {
 		{"internal/evidence", list("internal/procfs", "internal/procid"), list(xsys), nil, "evidence is seen in /proc, not asked of a lock"},
 		{
 			"internal/supervise",
-			list(".", "health", "reload", "internal/agent/wire", "internal/lease", "internal/policy", "internal/evidence", "internal/sdnotify", "internal/procfs", "internal/procid", "internal/record", "internal/journal", "internal/datadir"),
+			list(".", "cluster", "health", "reload", "internal/agent/wire", "internal/lease", "internal/policy", "internal/evidence", "internal/sdnotify", "internal/procfs", "internal/procid", "internal/record", "internal/journal", "internal/datadir"),
 			list(xsys), list(testscript, "internal/testsystemd"), "the write side never imports the read side",
 		},
 		{
@@ -148,7 +148,7 @@ func outer() []layer {
 	lean := list(
 		".", "health", "dataroot", "reload", "cluster", "internal/oslock", "internal/procfs", "internal/procid", "internal/record",
 		"internal/journal", "internal/journald", "internal/datadir", "internal/policy", "internal/supervise", "internal/evidence", "internal/clean",
-		"internal/diagnose", "internal/diagnose/doctor", "docs/findings", "internal/service", "internal/service/unitcheck", "internal/sdnotify",
+		"internal/diagnose", "internal/diagnose/doctor", "internal/diagnose/overview", "docs/findings", "internal/service", "internal/service/unitcheck", "internal/sdnotify",
 		"internal/agent/wire",
 	)
 	const wiring = "a command is wiring: what it does is in a package with tests"

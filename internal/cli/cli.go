@@ -92,7 +92,7 @@ dies, the next one starts at once, without any clean-up.`,
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usage(cmd, "%s", flagText(err)) })
 	root.CompletionOptions.HiddenDefaultCmd = false
 	root.AddCommand(
-		a.runCommand(), a.watchCommand(), a.statusCommand(), a.doctorCommand(), a.historyCommand(), a.incidentCommand(), a.releaseCommand(), a.cleanCommand(),
+		a.runCommand(), a.watchCommand(), a.statusCommand(), a.topCommand(), a.doctorCommand(), a.historyCommand(), a.incidentCommand(), a.releaseCommand(), a.cleanCommand(),
 		a.unitCommand(), a.rootCommand(), a.versionCommand(),
 	)
 	return root

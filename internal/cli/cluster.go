@@ -13,6 +13,8 @@ import (
 // clusterProgram is the companion that has the clients of the engines.
 const clusterProgram = "solehold-cluster"
 
+var errNoCluster error = &supervise.ClusterError{Fault: wire.Missing, Text: "there is no program " + clusterProgram + " beside this one, and none on PATH"}
+
 // inCluster adds the lock of a cluster to a run. All that can be seen to be wrong is
 // refused before anything is taken.
 func (a *app) inCluster(c *supervise.Config, f *runFlags, cmd *cobra.Command) error {
@@ -48,7 +50,7 @@ func (a *app) inCluster(c *supervise.Config, f *runFlags, cmd *cobra.Command) er
 	}
 	agent, ok := findCompanion(clusterProgram)
 	if !ok {
-		return &supervise.ClusterError{Fault: wire.Missing, Text: "there is no program " + clusterProgram + " beside this one, and none on PATH"}
+		return errNoCluster
 	}
 	c.Cluster = &supervise.Cluster{Agent: agent, URL: f.cluster, Name: name, Secrets: []string{cluster.PasswordVariable}}
 	return nil

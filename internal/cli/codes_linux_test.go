@@ -176,7 +176,7 @@ func TestExitCodes(t *testing.T) {
 	t.Parallel()
 	for verb, ends := range map[string]map[int]reached{
 		"run": runEnds(), "status": statusEnds(), "history": historyEnds(), "release": releaseEnds(), "doctor": doctorEnds(), "watch": watchEnds(),
-		"clean":    cleanEnds(),
+		"clean": cleanEnds(), "top": {0: func(*testing.T) int { return ask("top").code }, 64: func(*testing.T) int { return ask("top", "--every", "0s").code }, 73: few("top")},
 		"root new": rootNewEnds(), "root list": rootListEnds(), "root gc": rootGCEnds(), "root path": rootPathEnds(),
 		"incident list": listEnds(), "incident show": showEnds(), "incident pack": packEnds(),
 	} {

@@ -22,7 +22,10 @@ func companion(env Env, root *cobra.Command, args []string) (code int, ran bool)
 	}
 	name, words := companionOf(args)
 	path, ok := findCompanion(name)
-	if !ok {
+	switch {
+	case !ok && clustered(args):
+		return (&app{env: env}).fail(errNoCluster), true
+	case !ok:
 		return 0, false
 	}
 	err := become(path, append([]string{path}, words...))

@@ -49,6 +49,14 @@ func runCodes() []exitCode {
 	}
 }
 
+func topCodes() []exitCode {
+	return []exitCode{
+		{0, "it was shown"},
+		{exitUsage, "the command line is wrong"},
+		{exitCreate, fewFiles},
+	}
+}
+
 const (
 	watchUnwell  = 1
 	watchUnknown = 4
@@ -159,7 +167,7 @@ func unitCodes() []exitCode {
 		{exitUsage, "the command line is wrong, or cannot be told to such a manager"},
 		{exitCreate, "there is no such manager here, or something cannot be opened or made"},
 		{exitPermission, "not permitted"},
-		{exitRefused, "refused: a different definition is there, or one that was not made here, or that is enabled"},
+		{exitRefused, "refused: a different definition is there, or would be hidden, or was not made here, or is enabled"},
 	}
 }
 

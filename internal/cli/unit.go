@@ -52,7 +52,7 @@ setting that is not obvious has its reason in the line above it.`,
 }
 
 func (a *app) unitVerb(kind service.Kind, short string) *cobra.Command {
-	f := &unitFlags{kind: kind, run: newRunFlags(), every: seconds(0)}
+	f := &unitFlags{kind: kind, run: newRunFlags()}
 	cmd := &cobra.Command{
 		Use: string(kind) + " DIR [flags] -- COMMAND [ARG...]", Short: short,
 		Long:    short + ". It takes the flags of solehold run, and of a watch where it is one.",
@@ -95,12 +95,16 @@ func (f *unitFlags) register(cmd *cobra.Command) {
 		fl.MarkHidden("notify")
 		fl.MarkHidden("no-skip")
 	}
-	for _, ours := range []string{"retry", "no-mirror"} { // for a person, not for a manager
+	for _, ours := range append(once(), "no-mirror") { // for a person, not for a manager
 		if fl.Lookup(ours) != nil {
 			fl.MarkHidden(ours)
 		}
 	}
 }
+
+// once are flags of run that are meant for one start: at each one they would take
+// a guard away.
+func once() []string { return []string{"retry", "without-cluster"} }
 
 func (a *app) unit(cmd *cobra.Command, f *unitFlags, args []string) error {
 	if err := f.checkArgs(cmd, args); err != nil {
@@ -124,6 +128,11 @@ func (a *app) unit(cmd *cobra.Command, f *unitFlags, args []string) error {
 }
 
 func (f *unitFlags) checkArgs(cmd *cobra.Command, args []string) error {
+	for _, name := range once() {
+		if cmd.Flags().Changed(name) {
+			return usage(cmd, "--%s is for one start by hand: a definition would say it at each", name)
+		}
+	}
 	dash := cmd.ArgsLenAtDash()
 	switch {
 	case f.install && f.uninstall:
@@ -185,7 +194,7 @@ func (a *app) job(cmd *cobra.Command, f *unitFlags, args []string) (service.Job,
 	j := service.Job{
 		Name: strings.TrimSuffix(f.unit, ".service"), Dir: f.path(args[0]), User: f.as, Session: f.session,
 		Probed: c.Health != nil, Ready: f.notify || c.Health != nil || c.Startup != nil, Becomes: f.run.exec,
-		Restarts: f.run.restart.value != "no", HeldExit: f.run.heldExit, Grace: c.Grace, Every: time.Duration(f.every),
+		Creates: f.run.create, Restarts: f.run.restart.value != "no", HeldExit: f.run.heldExit, Grace: c.Grace, Every: time.Duration(f.every),
 	}
 	if j.Name == "" {
 		name := baseName(args[1])
@@ -207,11 +216,30 @@ func (a *app) job(cmd *cobra.Command, f *unitFlags, args []string) (service.Job,
 			return j, err
 		}
 	}
-	if j.Every > 0 && c.Health == nil && !f.uninstall {
-		return j, fmt.Errorf("a watch needs a probe: say e.g. --health-http URL")
+	if j.Every > 0 && !f.uninstall {
+		if name := notOfWatch(cmd.Flags()); name != "" {
+			return j, fmt.Errorf("--%s is for run: a watch does not pass it on", name)
+		}
+		if err := f.run.watchable(&c); err != nil {
+			return j, err
+		}
 	}
 	a.commands(cmd, f, &j, append([]string{self}, args...))
 	return j, nil
+}
+
+// notOfWatch names a given flag of run that a watch does not have. Left out it
+// would be missed: a run without its cluster has half a lock.
+func notOfWatch(given *pflag.FlagSet) (name string) {
+	run, watch := &cobra.Command{}, pflag.NewFlagSet("", pflag.ContinueOnError)
+	newRunFlags().registerRun(run)
+	newRunFlags().registerWatch(watch)
+	given.Visit(func(flag *pflag.Flag) {
+		if run.Flags().Lookup(flag.Name) != nil && watch.Lookup(flag.Name) == nil {
+			name = flag.Name
+		}
+	})
+	return name
 }
 
 // commands writes the command lines: all is solehold, the directory and the

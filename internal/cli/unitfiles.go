@@ -48,6 +48,9 @@ func (a *app) installUnit(f *unitFlags, j service.Job, files []service.File) err
 	if err != nil {
 		return err
 	}
+	if path := f.hidden(j, files); path != "" {
+		return &unitError{fmt.Errorf("%s: this unit would be hidden by one of the same name", path), exitRefused, "give it another name with --unit, or say --to " + dir + " if it is to be hidden"}
+	}
 	if f.session && f.to == "" {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return f.placeError(dir, err)
@@ -65,6 +68,27 @@ func (a *app) installUnit(f *unitFlags, j service.Job, files []service.File) err
 	a.tellFiles("written", written, files, dir)
 	a.tell("next: %s", f.afterInstall(j, dir, files))
 	return nil
+}
+
+// hidden finds a unit of the same name where packages put theirs: systemd would
+// take ours in its place. Who names the directory means it.
+func (f *unitFlags) hidden(j service.Job, files []service.File) string {
+	if f.to != "" || f.kind != service.Systemd && f.kind != service.Timer {
+		return ""
+	}
+	places := []string{"/run/systemd/system", "/usr/local/lib/systemd/system", "/usr/lib/systemd/system", "/lib/systemd/system"}
+	if f.session {
+		places = []string{filepath.Join(j.Home, ".local/share/systemd/user"), "/etc/systemd/user", "/usr/local/lib/systemd/user", "/usr/lib/systemd/user"}
+	}
+	for _, place := range places {
+		for _, file := range files {
+			path := filepath.Join(place, file.Name)
+			if _, err := os.Lstat(path); err == nil {
+				return path
+			}
+		}
+	}
+	return ""
 }
 
 // tellFiles answers with what was done to each file.
@@ -91,10 +115,6 @@ func (a *app) tell(format string, args ...any) {
 
 func (f *unitFlags) afterInstall(j service.Job, dir string, files []service.File) string {
 	last := filepath.Join(dir, files[len(files)-1].Name)
-	systemctl := "systemctl "
-	if f.session {
-		systemctl += "--user "
-	}
 	switch f.kind {
 	case service.Launchd:
 		if f.session {
@@ -106,7 +126,15 @@ func (f *unitFlags) afterInstall(j service.Job, dir string, files []service.File
 	case service.WinSvc:
 		return "powershell -ExecutionPolicy Bypass -File " + last
 	}
-	return systemctl + "daemon-reload && " + systemctl + "enable --now " + files[len(files)-1].Name
+	return f.systemctl() + "daemon-reload && " + f.systemctl() + "enable --now " + files[len(files)-1].Name
+}
+
+// systemctl begins a command for the manager that has the unit.
+func (f *unitFlags) systemctl() string {
+	if f.session {
+		return "systemctl --user "
+	}
+	return "systemctl "
 }
 
 func (a *app) uninstallUnit(f *unitFlags, j service.Job, files []service.File) error {
@@ -118,13 +146,13 @@ func (a *app) uninstallUnit(f *unitFlags, j service.Job, files []service.File) e
 	var foreign *service.ForeignError
 	switch {
 	case errors.As(err, &foreign):
-		return &unitError{err, exitRefused, "if it is to go: systemctl disable --now " + filepath.Base(foreign.Path) + ", then look at it and remove it"}
+		return &unitError{err, exitRefused, "if it is to go: " + f.systemctl() + "disable --now " + filepath.Base(foreign.Path) + ", then look at it and remove it"}
 	case err != nil:
 		return f.placeError(dir, err)
 	}
 	a.tellFiles("removed", removed, files, dir)
 	if len(removed) > 0 && !f.onWindows() && f.kind != service.Launchd {
-		a.tell("next: systemctl daemon-reload")
+		a.tell("next: %sdaemon-reload", f.systemctl())
 	}
 	return nil
 }

@@ -78,8 +78,6 @@ func (a *app) watch(cmd *cobra.Command, f *watchFlags, args []string) error {
 		return usage(cmd, "no command given, and no --unit: solehold watch DIR --health-http URL -- COMMAND")
 	case f.unit != "" && len(args) > 1:
 		return usage(cmd, "a command and --unit: say one of them")
-	case f.run.health.notify > 0 || f.run.startup.notify > 0:
-		return usage(cmd, "--health-notify is for run: nobody but the wrapper hears what a command says of itself")
 	}
 	w, err := a.watchOf(cmd, f, args)
 	if err != nil {
@@ -111,8 +109,8 @@ func (a *app) watchOf(cmd *cobra.Command, f *watchFlags, args []string) (supervi
 	if err := f.run.fill(&w.Config, cmd.Flags()); err != nil {
 		return w, err
 	}
-	if w.Health == nil {
-		return w, fmt.Errorf("a watch needs a probe: say e.g. --health-http URL")
+	if err := f.run.watchable(&w.Config); err != nil {
+		return w, err
 	}
 	dir, err := filepath.Abs(args[0])
 	if err != nil {
@@ -124,6 +122,17 @@ func (a *app) watchOf(cmd *cobra.Command, f *watchFlags, args []string) (supervi
 		return r.Status
 	}
 	return w, nil
+}
+
+// watchable checks that a watch has something that it can ask.
+func (f *runFlags) watchable(c *supervise.Config) error {
+	switch {
+	case f.health.notify > 0 || f.startup.notify > 0:
+		return fmt.Errorf("--health-notify is for run: nobody but the wrapper hears what a command says of itself")
+	case c.Health == nil:
+		return fmt.Errorf("a watch needs a probe: say e.g. --health-http URL")
+	}
+	return nil
 }
 
 // passed lists the flags that were given and are those of the lock and the
@@ -148,7 +157,7 @@ func words(given, own *pflag.FlagSet, path func(string) string) []string {
 			values = list.GetSlice()
 		}
 		for _, value := range values {
-			if slices.Contains([]string{"state", "reload", "log", "health-file", "startup-file", "health-unix", "startup-unix"}, flag.Name) {
+			if slices.Contains([]string{"state", "reload", "reload-sum", "reload-lock", "log", "health-file", "startup-file", "health-unix", "startup-unix"}, flag.Name) {
 				value = path(value)
 			}
 			all = append(all, "--"+flag.Name+"="+value)

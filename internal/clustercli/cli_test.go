@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -240,5 +241,58 @@ func TestWatch(t *testing.T) {
 	}
 	if len(out.all) > 0 {
 		t.Errorf("and then %q", <-out.all)
+	}
+}
+
+// moody is an engine that is away at times.
+type moody struct {
+	*cluster.MemoryClient
+	away atomic.Bool
+}
+
+func (m *moody) Look(ctx context.Context, name string) ([]cluster.Seen, error) {
+	if m.away.Load() {
+		return nil, errors.New("no route\x1b to host")
+	}
+	return m.MemoryClient.Look(ctx, name)
+}
+
+// A watch goes on over an outage, and says once that there is one and once that it is over; it does not begin in one.
+func TestWatchOverAnOutage(t *testing.T) {
+	t.Parallel()
+	d := &desk{t: t, engine: cluster.NewMemory()}
+	d.claim(d.session(), "kb", "a")
+	engine := &moody{MemoryClient: d.engine.Client(nil)}
+	out := &lines{all: make(chan string, 1000)}
+	env := d.env(out, out)
+	env.Open = func(cluster.Target) (cluster.Backend, error) { return engine, nil }
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan int)
+	watch := func() { ended <- clustercli.Run(ctx, env, []string{"watch", at, "--every", "50ms"}) }
+	hears := func(want string) {
+		t.Helper()
+		if line := <-out.all; !strings.Contains(line, want) || strings.Contains(line, "\x1b") {
+			t.Errorf("%q, want %q", line, want)
+		}
+	}
+	engine.away.Store(true)
+	go watch()
+	if code := <-ended; code != 74 {
+		t.Errorf("code %d of a watch that begins in an outage", code)
+	}
+	hears("solehold-cluster: no route? to host\n")
+	hears("next:")
+	engine.away.Store(false)
+	go watch()
+	hears("HELD      kb")
+	for range 2 {
+		engine.away.Store(true)
+		hears("no route? to host: trying on")
+		engine.away.Store(false)
+		hears("answers again")
+	}
+	cancel()
+	if code := <-ended; code != 0 || len(out.all) > 0 {
+		t.Errorf("code %d, and then %d lines", code, len(out.all))
 	}
 }

@@ -59,8 +59,16 @@ func (w *watcher) run(ctx context.Context, every time.Duration) error {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for first := true; ; first = false {
-		if err := w.look(ctx); err != nil && first && ctx.Err() == nil {
+		seen, err := w.look(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case err != nil && first:
 			return err
+		}
+		w.answered(err)
+		if err == nil {
+			w.tell(seen)
 		}
 		select {
 		case <-tick.C:
@@ -70,23 +78,26 @@ func (w *watcher) run(ctx context.Context, every time.Duration) error {
 	}
 }
 
-func (w *watcher) look(ctx context.Context) error {
-	bounded, cancel := context.WithTimeout(ctx, w.a.timeout)
+func (w *watcher) look(ctx context.Context) ([]cluster.Seen, error) {
+	ctx, cancel := context.WithTimeout(ctx, w.a.timeout)
 	defer cancel()
-	seen, err := w.o.Look(bounded, w.name)
-	switch {
-	case ctx.Err() != nil:
-		return ctx.Err()
-	case err != nil:
-		if !w.away {
-			fmt.Fprintf(w.a.env.Stderr, "solehold-cluster: %s: trying on\n", solehold.Printable(err.Error()))
-		}
-		w.away = true
-		return err
-	case w.away:
+	return w.o.Look(ctx, w.name)
+}
+
+// answered tells that the engine is away, and that it is back.
+func (w *watcher) answered(err error) {
+	switch away := err != nil; {
+	case away == w.away:
+	case away:
+		fmt.Fprintf(w.a.env.Stderr, "solehold-cluster: %s: trying on\n", solehold.Printable(err.Error()))
+	default:
 		fmt.Fprintln(w.a.env.Stderr, "solehold-cluster: the engine answers again")
-		w.away = false
 	}
+	w.away = err != nil
+}
+
+// tell tells what has changed.
+func (w *watcher) tell(seen []cluster.Seen) {
 	now := map[string]cluster.Seen{}
 	for _, s := range seen {
 		now[s.Name] = s
@@ -102,7 +113,6 @@ func (w *watcher) look(ctx context.Context) error {
 		}
 	}
 	w.before = now
-	return nil
 }
 
 // same reports whether nothing has happened between two looks.

@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"strings"
 )
 
@@ -71,6 +72,20 @@ func CheckPath(path string) error {
 		return &fs.PathError{Op: "open", Path: strings.ReplaceAll(path, "\x00", `\0`), Err: fs.ErrInvalid}
 	}
 	return nil
+}
+
+// Create makes a missing data directory with mode 0700 (on Windows with the rights that
+// its parent hands down), its parents as far as they
+// exist. An existing directory is left as it is.
+func Create(path string) error {
+	if err := CheckPath(path); err != nil {
+		return err
+	}
+	err := os.Mkdir(path, 0o700)
+	if errors.Is(err, fs.ErrExist) {
+		return nil // Open says what is wrong with it, if anything is
+	}
+	return err
 }
 
 // Class says how far the locks of a file system reach.

@@ -3,9 +3,7 @@
 package datadir
 
 import (
-	"errors"
 	"io/fs"
-	"os"
 
 	"golang.org/x/sys/unix"
 )
@@ -77,16 +75,3 @@ func (d *Dir) Check() error {
 // Path returns where the directory is now, free of symlinks, or the path as it
 // was given where the kernel does not say.
 func (d *Dir) Path() string { return d.where() }
-
-// Create makes a missing data directory with mode 0700, its parents as far as
-// they exist. An existing directory is left as it is.
-func Create(path string) error {
-	if err := CheckPath(path); err != nil {
-		return err
-	}
-	err := os.Mkdir(path, 0o700)
-	if errors.Is(err, fs.ErrExist) {
-		return nil // Open says what is wrong with it, if anything is
-	}
-	return err
-}

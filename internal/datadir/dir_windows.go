@@ -2,10 +2,8 @@ package datadir
 
 import (
 	"encoding/binary"
-	"errors"
 	"hash/fnv"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 	"unsafe"
@@ -115,19 +113,6 @@ func (d *Dir) Gone() bool {
 // Check refuses nothing here: what the rights of a directory let whom do is not
 // judged on Windows.
 func (d *Dir) Check() error { return nil }
-
-// Create makes a missing data directory, its parents as far as they exist. An
-// existing directory is left as it is.
-func Create(path string) error {
-	if err := CheckPath(path); err != nil {
-		return err
-	}
-	err := os.Mkdir(path, 0o700)
-	if errors.Is(err, fs.ErrExist) {
-		return nil // Open says what is wrong with it, if anything is
-	}
-	return err
-}
 
 const (
 	dirAccess = windows.FILE_LIST_DIRECTORY | windows.FILE_TRAVERSE | windows.FILE_READ_ATTRIBUTES | windows.SYNCHRONIZE

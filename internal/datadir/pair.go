@@ -68,6 +68,9 @@ func (s *State) Pair(write bool) error {
 	return s.dir.setAttribute(text)
 }
 
+// Away reports whether the state directory was opened as one that lies elsewhere.
+func (s *State) Away() bool { return s.away }
+
 func (s *State) pair() (pair, error) {
 	key, err := s.Key()
 	if err != nil {

@@ -21,9 +21,6 @@ func Open(string) (*Dir, error) { return nil, errors.ErrUnsupported }
 // KeyOf fails with errors.ErrUnsupported.
 func KeyOf(string) (Key, error) { return Key{}, errors.ErrUnsupported }
 
-// Create fails with errors.ErrUnsupported.
-func Create(string) error { return errors.ErrUnsupported }
-
 // Close closes the directory.
 func (d *Dir) Close() error { return errors.ErrUnsupported }
 
@@ -66,6 +63,7 @@ func (d *Dir) hasOwnState(Key) bool { return false }
 type State struct {
 	dir   *Dir
 	path  string
+	away  bool
 	whole bool
 }
 

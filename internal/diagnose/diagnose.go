@@ -107,17 +107,19 @@ func FromEvents(s solehold.Status, events []journal.Event, p journal.Pulse) Repo
 // note.
 func History(ctx context.Context, dir string, o *solehold.Options) (Story, error) {
 	return Ask(ctx, Question{dir, "read the history", limit(o)}, func() (Story, error) {
+		ctx, cancel := context.WithTimeout(ctx, limit(o)/2)
+		defer cancel()
+		path, trusted := identity(dir)
+		// The journal is told first and so is asked first: what happens between the
+		// two would seem to have been taken out of the file.
+		told, unasked := journald.Read(ctx, path)
 		h, _, err := readHistory(dir, o)
 		if err != nil {
 			return Story{History: h}, err
 		}
-		ctx, cancel := context.WithTimeout(ctx, limit(o)/2)
-		defer cancel()
-		path, trusted := identity(dir)
-		told, err := journald.Read(ctx, path)
 		s := Join(h, told, trusted)
-		if err != nil && !errors.Is(err, journald.ErrNone) {
-			s.Notes = append(s.Notes, "systemd's journal could not be asked: "+err.Error())
+		if unasked != nil && !errors.Is(unasked, journald.ErrNone) {
+			s.Notes = append(s.Notes, "systemd's journal could not be asked: "+unasked.Error())
 		}
 		return s, nil
 	})

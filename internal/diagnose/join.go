@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -32,13 +33,14 @@ func keyOf(e journal.Event) key { return key{e.Boot, e.Seq, e.Kind, e.PID} }
 // Join puts both sources together. Entries that users sent who are not trusted
 // are left out: everybody may write into the journal.
 func Join(file journal.History, told []journald.Entry, trusted func(uid int) bool) Story {
-	s := Story{History: journal.History{Events: slices.Clone(file.Events), Skipped: file.Skipped}}
+	s := Story{History: journal.History{Skipped: file.Skipped}}
 	have := map[key]journal.Event{}
 	for _, e := range file.Events {
 		have[keyOf(e)] = e
 	}
 	seen := map[key]bool{}
 	var foreign, lacking, differ int
+	var more []journal.Event
 	for _, t := range told {
 		k := keyOf(t.Event)
 		e, known := have[k]
@@ -54,10 +56,11 @@ func Join(file journal.History, told []journald.Entry, trusted func(uid int) boo
 			if len(file.Events) == 0 || !t.Event.Time.Before(file.Events[0].Time) {
 				lacking++ // and not only rotated away
 			}
-			s.insert(t.Event)
+			more = append(more, t.Event)
 		}
 		seen[k] = true
 	}
+	s.Events = merge(file.Events, more)
 	note := func(n int, text string) {
 		if n > 0 {
 			s.Notes = append(s.Notes, fmt.Sprintf("%d events %s", n, text))
@@ -77,18 +80,24 @@ func same(a, b journal.Event) bool {
 	return errA == nil && errB == nil && bytes.Equal(x, y)
 }
 
-// insert puts an event before the first later one.
-func (s *Story) insert(e journal.Event) {
-	at := slices.IndexFunc(s.Events, func(o journal.Event) bool {
-		if o.Boot == e.Boot {
-			return o.Seq > e.Seq
+// merge puts more events between those of the file, whose order stays: each before
+// the first later one. There are as many as the journal has.
+func merge(file, more []journal.Event) []journal.Event {
+	order := func(a, b journal.Event) int {
+		if a.Boot == b.Boot {
+			return cmp.Compare(a.Seq, b.Seq)
 		}
-		return o.Time.After(e.Time)
-	})
-	if at < 0 {
-		at = len(s.Events)
+		return a.Time.Compare(b.Time)
 	}
-	s.Events = slices.Insert(s.Events, at, e)
+	slices.SortStableFunc(more, order)
+	all := make([]journal.Event, 0, len(file)+len(more))
+	for _, e := range file {
+		for len(more) > 0 && order(more[0], e) < 0 {
+			all, more = append(all, more[0]), more[1:]
+		}
+		all = append(all, e)
+	}
+	return append(all, more...)
 }
 
 // untold counts events of a holder that the journal lacks although it has earlier

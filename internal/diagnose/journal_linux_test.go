@@ -2,6 +2,7 @@ package diagnose_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/solehold/solehold"
 	"github.com/solehold/solehold/internal/diagnose"
+	"github.com/solehold/solehold/internal/journal"
 	"github.com/solehold/solehold/internal/journald"
 	"github.com/solehold/solehold/internal/testneed"
 )
@@ -43,7 +45,8 @@ func isThere(path string) bool {
 func TestHistoryWithBrokenJournal(t *testing.T) {
 	for name, c := range map[string]struct{ script, note string }{
 		"hangs":    {"exec sleep 1000\n", "systemd's journal could not be asked: journalctl: "},
-		"fails":    {"echo no >&2; exit 1\n", "systemd's journal could not be asked: journalctl: exit status 1"},
+		"fails":    {"echo no >&2; exit 1\n", "systemd's journal could not be asked: journalctl: no"},
+		"is mute":  {"exit 1\n", "systemd's journal could not be asked: journalctl: exit status 1"},
 		"nonsense": {"echo '{\"SOLEHOLD_JSON\":\"{}\"'; head -c 100000 /dev/zero; exit 0\n", "systemd's journal could not be asked: "},
 		"empty":    {"exit 0\n", ""},
 	} {
@@ -65,6 +68,24 @@ func TestHistoryWithBrokenJournal(t *testing.T) {
 				t.Errorf("says %q, want %q", got, c.note)
 			}
 		})
+	}
+}
+
+// What happens while the two are asked is in both, and nobody is said to have
+// changed the file.
+func TestHistoryWhileItHappens(t *testing.T) {
+	dir := t.TempDir()
+	hold(t, dir, nil)
+	line, err := journal.Encode(journal.Event{Time: time.Now().UTC(), Seq: 1 << 60, Boot: "b", Kind: journal.Health, Detail: "now"})
+	must(t, err)
+	answer, err := json.Marshal(map[string]string{"SOLEHOLD_JSON": strings.TrimSpace(string(line)), "_UID": "0"})
+	must(t, err)
+	must(t, os.WriteFile(filepath.Join(dir, "line"), line, 0o600))
+	must(t, os.WriteFile(filepath.Join(dir, "answer"), append(answer, '\n'), 0o600))
+	fakeJournal(t, "cd "+dir+"\ncat line >>.solehold/"+journal.Name+"\ncat answer\n")
+	s, err := diagnose.History(t.Context(), dir, nil)
+	if err != nil || len(s.Notes) > 0 || len(s.Events) != 2 || s.Events[1].Detail != "now" {
+		t.Errorf("%+v %v", s, err)
 	}
 }
 

@@ -3,6 +3,7 @@ package journald
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/solehold/solehold/internal/journal"
@@ -44,6 +46,8 @@ func Read(ctx context.Context, dir string) ([]Entry, error) {
 	c := exec.CommandContext(ctx, path, "--quiet", "--no-pager", "--all", "--output=json", "--output-fields=SOLEHOLD_JSON,_UID",
 		"--lines="+strconv.Itoa(most), "SOLEHOLD_DIR="+dir)
 	c.WaitDelay = time.Second
+	var said bytes.Buffer
+	c.Stderr = &said
 	out, err := c.StdoutPipe()
 	if err == nil {
 		err = c.Start()
@@ -54,7 +58,10 @@ func Read(ctx context.Context, dir string) ([]Entry, error) {
 	found, err := Parse(out)
 	io.Copy(io.Discard, out)
 	if waited := c.Wait(); waited != nil {
-		err = errors.Join(waited, ctx.Err())
+		if why, _, _ := strings.Cut(strings.TrimSpace(said.String()), "\n"); why != "" {
+			waited = errors.New(why)
+		}
+		err = cmp.Or(ctx.Err(), waited)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("journalctl: %w", err)
@@ -79,16 +86,14 @@ type text string
 // UnmarshalJSON reads both forms.
 func (t *text) UnmarshalJSON(b []byte) error {
 	if bytes.HasPrefix(b, []byte("[")) {
-		var numbers []uint8
-		var wide []int
-		if err := json.Unmarshal(b, &wide); err != nil {
-			return err
+		var numbers []int // as []byte they would be base64
+		err := json.Unmarshal(b, &numbers)
+		raw := make([]byte, len(numbers))
+		for i, n := range numbers {
+			raw[i] = byte(n)
 		}
-		for _, n := range wide {
-			numbers = append(numbers, byte(n))
-		}
-		*t = text(numbers)
-		return nil
+		*t = text(raw)
+		return err
 	}
 	return json.Unmarshal(b, (*string)(t))
 }

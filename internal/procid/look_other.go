@@ -14,11 +14,3 @@ func session(int) int { return 0 }
 func gone(ID) Why { return NoSuchProcess }
 
 func sinceBoot() time.Duration { return 0 }
-
-func confined() bool { return true }
-
-func bootID() string { return "" }
-
-func machineID() string { return "" }
-
-func startedBy(int) string { return "" }

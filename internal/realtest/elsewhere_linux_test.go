@@ -36,7 +36,7 @@ func TestElsewhere(t *testing.T) {
 	t.Run("portable", func(t *testing.T) {
 		e := elsewhere{command: exec.CommandContext, path: func(p string) string { return p }, stopped: 7}
 		e.build(t, t.TempDir(), "-tags=solehold_portable")
-		t.Run("units", func(t *testing.T) { e.units(t, "-tags=solehold_portable") })
+		t.Run("units", func(t *testing.T) { e.tests(t, "internal/supervise", "-tags=solehold_portable") })
 		e.stories(t)
 	})
 	t.Run("windows", func(t *testing.T) {
@@ -44,31 +44,9 @@ func TestElsewhere(t *testing.T) {
 		// Nobody can be asked to end: Wine has a console only in front of a terminal.
 		e := elsewhere{command: w.Command, path: w.Path, windows: true, stopped: 137}
 		e.build(t, t.TempDir(), "-tags=")
-		t.Run("units", func(t *testing.T) { e.units(t, "-tags=") })
+		t.Run("units", func(t *testing.T) { e.tests(t, "internal/supervise", "-tags=") })
 		e.stories(t)
 	})
-}
-
-// units runs the tests of the parts of that system.
-func (e elsewhere) units(t *testing.T, tags string) {
-	t.Helper()
-	exe := filepath.Join(t.TempDir(), "tests.exe")
-	build := exec.Command("go", "test", "-c", tags, "-o", exe, "../supervise")
-	build.Env = e.environment()
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 4*patience)
-	defer cancel()
-	cmd := e.command(ctx, exe, "-test.v")
-	cmd.WaitDelay = time.Second
-	out, err := cmd.CombinedOutput()
-	if errors.Is(err, exec.ErrWaitDelay) {
-		err = nil // Wine's server keeps the output open, and the tests have ended well
-	}
-	if err != nil || !strings.Contains(string(out), "--- PASS: TestTarget") {
-		t.Errorf("%v\n%s", err, out)
-	}
 }
 
 func (e elsewhere) environment() []string {
@@ -235,9 +213,25 @@ func codesMirrored(e *elsewhere) {
 	}
 	e.gives(64, "run", dir, "--", e.path(filepath.Join(e.base, "missing")))
 	e.gives(73, "run", e.path(filepath.Join(e.base, "nowhere")), "--", e.path(e.service), "exit", "0")
-	said := e.gives(64, "run", "--health-notify", "1s", dir, "--", e.path(e.service), "exit", "0")
-	if !strings.Contains(said, "this system") {
-		e.t.Error(said)
+	for _, name := range []string{"solehold-cluster", "solehold-cluster.exe"} {
+		must(e.t, os.Link(e.service, filepath.Join(filepath.Dir(e.tool), name))) // it is there, and not asked
+	}
+	refused := [][]string{
+		{"run", "--health-notify", "1s", dir, "--", e.path(e.service), "exit", "0"},
+		{"run", "--cluster", "etcd://127.0.0.1:1/locks", "--cluster-name", "kb", dir, "--", e.path(e.service), "exit", "0"},
+		{"watch", "--once", "--health-http", "http://127.0.0.1:1/", "--unit", "kb.service", dir},
+	}
+	if e.windows {
+		for _, flags := range [][]string{{"--exec"}, {"--reload", e.path(e.service)}, {"--stop-signal", "INT"}} {
+			refused = append(refused, slices.Concat([]string{"run"}, flags, []string{dir, "--", e.path(e.service), "exit", "0"}))
+		}
+	} else {
+		e.gives(6, "run", "--exec", e.dir("exec"), "--", e.path(e.service), "exit", "6")
+	}
+	for _, args := range refused {
+		if said := e.gives(64, args...); !strings.Contains(said, "this system") {
+			e.t.Errorf("%v: %s", args, said)
+		}
 	}
 	if e.windows {
 		// Wine has no Restart Manager that tells: that is said, not that nobody is there.
@@ -315,9 +309,11 @@ func wrapperKilled(e *elsewhere) {
 func unhealthy(e *elsewhere) {
 	dir, addr := e.dir("data"), freeAddr(e.t)
 	url := "http://" + addr
-	e.start("run", "--health-http", url+"/healthz", "--health-period", "1s", "--health-failure-threshold", "1", "--min-failing", "1s",
+	e.start("run", "--startup-http", url+"/healthz", "--startup-period", "1s", "--startup-failure-threshold", "100",
+		"--health-http", url+"/healthz", "--health-period", "1s", "--health-timeout", "20s", "--health-failure-threshold", "1", "--min-failing", "1s",
 		"--on-unhealthy", "restart", "--restart", "always", "--restart-delay", "100ms", dir, "--", e.path(e.service), addr)
 	e.serves(addr, true)
+	eventually(e.t, "the run has seen that, too", func() bool { return count(e.kinds(dir), "ready") >= 1 })
 	answer, err := http.Get(url + "/sick")
 	must(e.t, err)
 	answer.Body.Close()

@@ -443,6 +443,26 @@ func (h *host) hears(t *testing.T, name, dir string, words []string) {
 	}
 }
 
+// A directory that is missing is made where it is to lie, and one that is there stays
+// with the user who has it.
+func TestSystemdMakesDirectory(t *testing.T) {
+	t.Parallel()
+	m := testsystemd.Boot(t, testsystemd.Options{Shared: []string{filepath.Dir(tool)}})
+	const ours, there = "/usr/local/bin/solehold", "/var/lib/there"
+	m.Do("cp", tool, ours) // a service with a /tmp of its own sees no other
+	m.Do("sh", "-ec", "mkdir $1; touch $1/file; chown -R 1234 $1; chmod 755 $1", "sh", there)
+	for _, words := range [][]string{{there}, {"/srv/made", "--create"}, {"/var/lib/made-too", "--create"}} {
+		dir, name := words[0], filepath.Base(words[0])
+		m.Write("/etc/systemd/system/"+name+".service", printed(t, slices.Concat([]string{"systemd", "--solehold=" + ours, "--unit=" + name}, words, []string{"--", "/bin/sleep", "1000"})...))
+		m.Do("systemctl", "daemon-reload")
+		m.Do("systemctl", "start", name)
+		m.Until(dir+" has its owner", func() bool { return m.Command(ours, "status", dir).Run() == nil })
+	}
+	if got := m.Do("stat", "-c", "%u %a", there, there+"/file"); got != "1234 755\n1234 644\n" {
+		t.Errorf("%s was taken from its user: %s", there, got)
+	}
+}
+
 // docs/adopt/systemd.md, done as it is written: each block of commands ends well and
 // prints the lines that the page shows. Numbers there are examples, … is anything.
 func TestSystemdPage(t *testing.T) {

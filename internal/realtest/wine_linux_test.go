@@ -1,10 +1,8 @@
 package realtest_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -21,7 +19,7 @@ import (
 func TestUnderWine(t *testing.T) {
 	w := testneed.Wine(t)
 	for _, pkg := range []string{"internal/oslock", "internal/procid", "internal/datadir", "."} {
-		t.Run(pkg, func(t *testing.T) { runUnderWine(t, w, pkg) })
+		t.Run(pkg, func(t *testing.T) { elsewhere{command: w.Command, windows: true}.tests(t, pkg, "-tags=") })
 	}
 }
 
@@ -31,26 +29,25 @@ const top = "../.."
 // passed is a line of a test, not of a part of one.
 var passed = regexp.MustCompile(`(?m)^--- PASS: (\w+)`)
 
-func runUnderWine(t *testing.T, w *testneed.Windows, pkg string) {
+// tests runs those of a package on that system.
+func (e elsewhere) tests(t *testing.T, pkg, tags string) {
+	t.Helper()
 	exe := filepath.Join(t.TempDir(), "tests.exe")
-	build := exec.Command("go", "test", "-c", "-o", exe, "./"+pkg)
-	build.Dir = top
-	build.Env = append(os.Environ(), "GOOS=windows", "GOARCH=amd64", "CGO_ENABLED=0")
+	build := exec.Command("go", "test", "-c", tags, "-o", exe, "./"+pkg)
+	build.Dir, build.Env = top, e.environment()
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
-	var out bytes.Buffer
-	cmd := w.Command(ctx, exe, "-test.v", "-test.timeout=9m")
+	cmd := e.command(ctx, exe, "-test.v", "-test.timeout=9m")
 	cmd.Dir = filepath.Join(top, pkg) // where the go command would run it
-	cmd.Stdout, cmd.Stderr = &out, &out
 	cmd.WaitDelay = time.Second
-	err := cmd.Run()
+	out, err := cmd.CombinedOutput()
 	if errors.Is(err, exec.ErrWaitDelay) {
 		err = nil // Wine's server keeps the output open; the program itself has ended well
 	}
-	text := strings.ReplaceAll(out.String(), "\r", "")
+	text := strings.ReplaceAll(string(out), "\r", "")
 	tests := passed.FindAllString(text, -1)
 	t.Logf("%d tests passed", len(tests))
 	if err != nil || len(tests) == 0 {

@@ -75,11 +75,14 @@ func Install(dir string, files []File) (written []string, err error) {
 
 // there reports whether a file is there and the same.
 func there(path string, wanted []byte) (same bool, err error) {
-	if target, err := os.Readlink(path); err == nil && target == os.DevNull {
+	link, _ := os.Readlink(path)
+	if link == os.DevNull {
 		return false, &DifferentError{Path: path, Masked: true}
 	}
-	is, err := read(path)
+	is, err := Read(path)
 	switch {
+	case errors.Is(err, fs.ErrNotExist) && link != "":
+		return false, &fs.PathError{Op: "write", Path: path, Err: errors.New("there is a link that leads nowhere, to " + link)}
 	case errors.Is(err, fs.ErrNotExist):
 		return false, nil
 	case err != nil:
@@ -90,8 +93,10 @@ func there(path string, wanted []byte) (same bool, err error) {
 	return true, nil
 }
 
-func read(path string) ([]byte, error) {
-	st, err := os.Stat(path)
+// Read reads a regular file, whole. What is something else, or too large for a
+// definition, is an error.
+func Read(path string) ([]byte, error) {
+	st, err := os.Stat(path) // before it is opened: a fifo would wait for a writer
 	if err != nil {
 		return nil, err
 	}
@@ -130,9 +135,10 @@ func create(path string, text []byte) error {
 // made here, or that its manager starts by itself, is a *ForeignError, and
 // nothing is removed then. It returns the paths that were removed.
 func Uninstall(dir string, files []File) (removed []string, err error) {
+	var ours []string
 	for _, f := range files {
 		path := filepath.Join(dir, f.Name)
-		text, err := read(path)
+		text, err := Read(path)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			continue
@@ -141,12 +147,13 @@ func Uninstall(dir string, files []File) (removed []string, err error) {
 		case !bytes.Contains(text, f.asWritten(made)):
 			return nil, &ForeignError{path, "it was not made by solehold unit"}
 		}
-		if by, _ := filepath.Glob(filepath.Join(dir, "*.wants", f.Name)); len(by) > 0 {
-			return nil, &ForeignError{path, "it is enabled (" + by[0] + ")"}
+		// Not filepath.Glob: the directory's own name is no pattern.
+		if by, _ := fs.Glob(os.DirFS(dir), "*.wants/"+f.Name); len(by) > 0 {
+			return nil, &ForeignError{path, "it is enabled (" + filepath.Join(dir, by[0]) + ")"}
 		}
+		ours = append(ours, path)
 	}
-	for _, f := range files {
-		path := filepath.Join(dir, f.Name)
+	for _, path := range ours {
 		err := os.Remove(path)
 		switch {
 		case err == nil:

@@ -56,7 +56,7 @@ func (j Job) launchd() ([]File, error) {
 	p.WriteString("  </array>\n")
 	p.truth("RunAtLoad", true, "")
 	j.again(p)
-	if j.User != "" && !j.Session {
+	if j.User != "" {
 		p.word("UserName", j.User, "")
 	}
 	log := path.Join("/var/log", label+".log")

@@ -46,6 +46,8 @@ type Job struct {
 	// Probed says that it is asked whether it is well, so that the manager's
 	// watchdog means something.
 	Probed bool
+	// Creates says that solehold makes Dir where it is missing.
+	Creates bool
 	// Becomes says that the command replaces solehold (run --exec).
 	Becomes bool
 	// Restarts says that solehold itself starts the command again.
@@ -108,6 +110,9 @@ func (j Job) check() error {
 	}
 	if strings.Trim(j.User, nameLetters) != "" {
 		return fmt.Errorf("%q is no name of a user", j.User)
+	}
+	if j.User != "" && j.Session {
+		return fmt.Errorf("the manager of one user starts nothing as another one, %s: leave one of the two out", j.User)
 	}
 	for _, word := range append(append([]string{j.Dir, j.State}, j.Command...), j.Status...) {
 		if strings.ContainsRune(word, 0) {

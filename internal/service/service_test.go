@@ -201,10 +201,22 @@ func TestRefusedDefinitions(t *testing.T) {
 			t.Errorf("%s %q %.20q: %.80v, want %s", c.kind, c.name, c.word, err, c.want)
 		}
 	}
-	j := job("x")
-	j.User = "root\nExecStartPre=/bin/false"
-	if _, err := j.Files(service.Systemd); err == nil {
-		t.Error("a user that is two lines")
+	for _, c := range []struct {
+		kind    service.Kind
+		user    string
+		session bool
+		want    string
+	}{
+		{service.Systemd, "root\nExecStartPre=/bin/false", false, "no name of a user"},
+		{service.Systemd, "kb", true, "starts nothing as another one"},
+		{service.Launchd, "kb", true, "starts nothing as another one"},
+		{service.WinSvc, "kb", false, "gets its user with a password"},
+	} {
+		j := job("x")
+		j.User, j.Session = c.user, c.session
+		if _, err := j.Files(c.kind); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s as %q: %v, want %s", c.kind, c.user, err, c.want)
+		}
 	}
 }
 
@@ -222,13 +234,28 @@ func TestNoSettingFromAName(t *testing.T) {
 	if !strings.Contains(text, "# RequiresMountsFor= is left out") {
 		t.Error("it is not said")
 	}
-	j = job("x")
+}
+
+// Only what is to be made is given to systemd to make: that takes a directory that
+// is there, and all in it, from the user who has it.
+func TestMadeDirectory(t *testing.T) {
+	j := job("x")
 	for dir, want := range map[string]string{
-		"/var/lib/kb": "StateDirectory=kb\n", "/var/lib/kb/data": "StateDirectory=kb/data\n", "/var/lib/private/kb": "", "/var/lib/a b": "", "/srv/kb": "", "/tmp/kb": "PrivateTmp=no\n",
+		"/var/lib/kb": "StateDirectory=kb\n", "/var/lib/kb/data": "StateDirectory=kb/data\n",
+		"/var/lib/private/kb": "ReadWritePaths=/var/lib/private\n", "/var/lib/a b": "ReadWritePaths=/var/lib\n", "/srv/kb": "ReadWritePaths=/srv\n", "/tmp/kb": "PrivateTmp=no\n",
 	} {
-		j.Dir = dir
-		if text := files(t, j, service.Systemd)[0].Text; want != "" && !strings.Contains(text, want) || want == "" && strings.Contains(text, "StateDirectory=") {
-			t.Errorf("%s:\n%s", dir, text)
+		j.Dir, j.Creates = dir, true
+		text := files(t, j, service.Systemd)[0].Text
+		if !strings.Contains(text, "\n"+want) || strings.Contains(text, "StateDirectory=") != strings.HasPrefix(want, "StateDirectory") {
+			t.Errorf("%s is made, want %s in\n%s", dir, want, text)
+		}
+		j.Creates = false
+		if strings.Contains(dir, " ") {
+			dir = `"` + dir + `"`
+		}
+		text = files(t, j, service.Systemd)[0].Text
+		if strings.Contains(text, "StateDirectory") || !strings.Contains(text, "\nReadWritePaths="+dir+"\n") {
+			t.Errorf("%s is there:\n%s", dir, text)
 		}
 	}
 }
@@ -268,9 +295,28 @@ func TestInstall(t *testing.T) {
 	}
 }
 
+// A link that leads nowhere is somebody else's: nothing is written through it, it
+// is not said to be written, and it is not removed.
+func TestLinkToNowhere(t *testing.T) {
+	dir := t.TempDir()
+	all := files(t, job("x"), service.Systemd)
+	path := filepath.Join(dir, all[0].Name)
+	must(t, os.Symlink(filepath.Join(dir, "gone"), path))
+	if written, err := service.Install(dir, all); err == nil || !strings.Contains(err.Error(), "leads nowhere") {
+		t.Errorf("written %v, %v", written, err)
+	}
+	if removed, err := service.Uninstall(dir, all); err != nil || len(removed) != 0 {
+		t.Errorf("removed %v, %v", removed, err)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
+		t.Errorf("%v %v", left, err)
+	}
+}
+
 func TestUninstall(t *testing.T) {
 	for _, kind := range []service.Kind{service.Systemd, service.Launchd, service.Task, service.WinSvc} {
-		dir := t.TempDir()
+		dir := filepath.Join(t.TempDir(), "[a") // no pattern
+		must(t, os.Mkdir(dir, 0o755))
 		all := files(t, job("x"), kind)
 		path := filepath.Join(dir, all[0].Name)
 		if removed, err := service.Uninstall(dir, all); err != nil || len(removed) != 0 {

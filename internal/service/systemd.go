@@ -130,12 +130,17 @@ func (j Job) place(u *unit) error {
 	if j.Session {
 		return nil // the rest is for root to give
 	}
-	if rel, ok := stateDirectory(j.Dir); ok {
-		u.set("StateDirectory", rel, "Makes "+j.Dir+" and gives it to the user of the service.")
+	written := j.Dir
+	rel, ok := stateDirectory(j.Dir)
+	switch {
+	case j.Creates && ok:
+		u.set("StateDirectory", rel, "Makes "+j.Dir+", and gives it to the user of the service with all that is in it.")
 		u.set("StateDirectoryMode", "0700", "")
+	case j.Creates:
+		written = filepath.Dir(j.Dir) // where it is made
 	}
 	u.set("ProtectSystem", "strict", "Only the data can be written, so that a wrong path is an error and not a second copy elsewhere.")
-	u.paths("ReadWritePaths", "", j.Dir, j.State)
+	u.paths("ReadWritePaths", "", written, j.State)
 	if below(j.Dir, "/tmp") || below(j.Dir, "/var/tmp") || below(j.State, "/tmp") || below(j.State, "/var/tmp") {
 		u.set("PrivateTmp", "no", "The data lies there: with a /tmp of its own the service would lock another directory than everybody else.")
 	} else {

@@ -91,6 +91,9 @@ func utf16Text(text string) []byte {
 
 // winsvc makes the commands that register a service: Windows has no file for it.
 func (j Job) winsvc() ([]File, error) {
+	if j.User != "" {
+		return nil, fmt.Errorf("a Windows service gets its user with a password, which belongs into no file: leave the user out, and afterwards say sc.exe config %s obj= %s password= …", j.Name, j.User)
+	}
 	line, name := windowsLine(j.Command), powershellWord(j.Name)
 	if varied := regexp.MustCompile(`%[^%]+%`).FindString(line); varied != "" {
 		return nil, replacedError("service manager", varied)

@@ -12,10 +12,12 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/solehold/solehold/cluster"
 	"github.com/solehold/solehold/internal/agent/wire"
 	"github.com/solehold/solehold/internal/journal"
 	"github.com/solehold/solehold/internal/lease"
 	"github.com/solehold/solehold/internal/procfs"
+	"github.com/solehold/solehold/internal/procid"
 	"golang.org/x/sys/unix"
 )
 
@@ -43,8 +45,9 @@ type agent struct {
 	process *os.Process
 	heard   <-chan wire.Message // closed when the agent is gone
 	granted wire.Message
-	timer   *bootTimer
-	again   bool // it had run out before
+	timer   cluster.Timer // runs out also when the machine sleeps until then: Go's own would be late by that
+	due     chan struct{} // has one when it has run out
+	again   bool          // it had run out before
 
 	mu    sync.Mutex
 	sent  time.Duration // of the last acknowledged renewal, on CLOCK_BOOTTIME
@@ -68,13 +71,16 @@ func newAgent(c Cluster) (*agent, error) {
 	theirs := os.NewFile(uintptr(fds[1]), "agent")
 	defer theirs.Close()
 	unix.SetNonblock(fds[0], true)
-	a := &agent{c: c, conn: os.NewFile(uintptr(fds[0]), "agent"), notes: make(chan journal.Lease, 1)}
-	if a.timer, err = newBootTimer(); err == nil {
+	a := &agent{c: c, conn: os.NewFile(uintptr(fds[0]), "agent"), due: make(chan struct{}, 1), notes: make(chan journal.Lease, 1)}
+	if a.timer, err = cluster.SystemClock().Timer(a.ring); err == nil {
 		err = a.start(theirs)
 	}
 	if err != nil {
 		a.conn.Close()
 		return nil, err
+	}
+	for _, name := range c.Secrets {
+		os.Unsetenv(name) // the agent has it; the command, its probes and whatever else is started here do not get it
 	}
 	heard := make(chan wire.Message)
 	a.heard = heard
@@ -93,6 +99,14 @@ func (a *agent) start(conn *os.File) error {
 		Files: []*os.File{null, null, os.Stderr, conn}, Sys: &syscall.SysProcAttr{Setpgid: true},
 	})
 	return err
+}
+
+// ring tells the loop that a deadline has come.
+func (a *agent) ring() {
+	select {
+	case a.due <- struct{}{}:
+	default:
+	}
 }
 
 func (a *agent) listen(heard chan<- wire.Message) {
@@ -167,10 +181,10 @@ func (a *agent) gone() error {
 func (a *agent) renewed(m wire.Message) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if !a.final && m.Sent >= a.sent && m.Sent <= sinceBoot() {
+	if !a.final && m.Sent >= a.sent && m.Sent <= procid.SinceBoot() {
 		a.sent, a.ttl = m.Sent, m.TTL
 		until := a.sent + lease.TimesOf(a.ttl).Tell
-		a.timer.set(until)
+		a.timer.Set(until)
 		a.noteLocked(func(l *journal.Lease) {
 			if l.TTL > 0 {
 				l.Renewals++
@@ -193,7 +207,7 @@ func (a *agent) check() error {
 	if a == nil {
 		return nil
 	}
-	if sent, t := a.times(); sinceBoot() < sent+t.Tell {
+	if sent, t := a.times(); procid.SinceBoot() < sent+t.Tell {
 		return nil
 	}
 	return a.lost(unconfirmed)
@@ -205,19 +219,22 @@ func (a *agent) lost(why string) error {
 	return &ClusterLostError{Name: a.c.Name, Token: a.granted.Token, Why: why}
 }
 
-// end makes the deadlines final; the next one is that to kill.
+// end makes the deadlines final; the next one is that to kill. It comes once: set
+// anew when it has passed it would run out at once, again and again.
 func (a *agent) end() {
-	sent, t := a.times()
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if a.final {
+		return
+	}
 	a.final = true
-	a.timer.set(sent + t.Kill)
+	a.timer.Set(a.sent + lease.TimesOf(a.ttl).Kill)
 }
 
 // killDue reports whether the command's time is over.
 func (a *agent) killDue() bool {
 	sent, t := a.times()
-	return sinceBoot() >= sent+t.Kill
+	return procid.SinceBoot() >= sent+t.Kill
 }
 
 // unheard reports whether something may have been said that was not heard yet: this
@@ -225,8 +242,11 @@ func (a *agent) killDue() bool {
 // look, soon.
 func (a *agent) unheard() bool {
 	const soon = 10 * time.Millisecond
-	if a.check() == nil {
+	a.mu.Lock() // a renewal that comes now sets the timer after us
+	defer a.mu.Unlock()
+	if tell := a.sent + lease.TimesOf(a.ttl).Tell; procid.SinceBoot() < tell {
 		a.again = false
+		a.timer.Set(tell)
 		return true
 	}
 	waiting := 0
@@ -237,7 +257,7 @@ func (a *agent) unheard() bool {
 		return false
 	}
 	a.again = true
-	a.timer.set(sinceBoot() + soon)
+	a.timer.Set(procid.SinceBoot() + soon)
 	return true
 }
 
@@ -253,6 +273,10 @@ func (a *agent) watch(pid int, start uint64, group *cgroup) {
 	wire.Write(a.conn, m) // an agent that is gone is heard of
 }
 
+// longestGoodbye bounds the end of a run whose engine is away, where the time to live
+// is long: the agent needs nobody to wait for it.
+const longestGoodbye = 30 * time.Second
+
 // release gives the lock back, now that nothing works under it, and waits for that
 // as long as it makes sense.
 func (a *agent) release(say func(string, ...any)) {
@@ -263,7 +287,8 @@ func (a *agent) release(say func(string, ...any)) {
 	if a.granted.Token == 0 || wire.Write(a.conn, wire.Message{Kind: wire.Release}) != nil {
 		return
 	}
-	late := time.NewTimer(a.granted.TTL)
+	patience := min(a.granted.TTL, longestGoodbye)
+	late := time.NewTimer(patience)
 	defer late.Stop()
 	for {
 		select {
@@ -276,7 +301,7 @@ func (a *agent) release(say func(string, ...any)) {
 			}
 			return
 		case <-late.C:
-			say("the agent did not confirm within %s that the lock of the cluster was given back", a.granted.TTL)
+			say("the agent did not confirm within %s that the lock of the cluster was given back", patience)
 			return
 		}
 	}
@@ -287,7 +312,7 @@ func (a *agent) close() {
 	if a == nil {
 		return
 	}
-	a.timer.stop()
+	a.timer.Stop()
 	a.conn.Close()
 	if a.untold != nil {
 		close(a.untold)

@@ -4,6 +4,7 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/solehold/solehold/internal/procid"
 	"golang.org/x/sys/windows"
 )
 
@@ -13,7 +14,5 @@ func systemClocks() (boot, awake time.Duration) {
 	const unit = 100 // ns
 	var n uint64
 	windows.NewLazySystemDLL("kernel32.dll").NewProc("QueryUnbiasedInterruptTime").Call(uintptr(unsafe.Pointer(&n)))
-	return sinceBoot(), time.Duration(n) * unit
+	return procid.SinceBoot(), time.Duration(n) * unit
 }
-
-func sinceBoot() time.Duration { return windows.DurationSinceBoot() }

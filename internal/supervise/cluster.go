@@ -20,7 +20,7 @@ type Cluster struct {
 	URL string
 	// Name is the lock: the same on every machine.
 	Name string
-	// Secrets are environment variables that are for the agent, and not for the command.
+	// Secrets are environment variables for the agent alone. A run removes them from its own environment.
 	Secrets []string
 }
 
@@ -54,7 +54,7 @@ type NoClusterError struct {
 
 // Error names the directory, and the way back.
 func (e *NoClusterError) Error() string {
-	return fmt.Sprintf("%s was run with the lock of a cluster (last token %d): another machine may be its owner now; nothing was started", e.Dir, e.Token)
+	return fmt.Sprintf("%s is for runs with the lock of a cluster (last token %d): another machine may be its owner now; nothing was started", e.Dir, e.Token)
 }
 
 // ClusterError says why the lock of the cluster cannot be had. Nothing was started.

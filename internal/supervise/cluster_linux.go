@@ -70,7 +70,7 @@ func (r *runner) fromAgent() (heard <-chan wire.Message, due <-chan struct{}) {
 	if r.agent == nil {
 		return nil, nil
 	}
-	return r.agent.heard, r.agent.timer.out
+	return r.agent.heard, r.agent.due
 }
 
 // hear takes a message of the agent, or its end.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"slices"
@@ -17,6 +18,7 @@ import (
 	"time"
 
 	"github.com/solehold/solehold"
+	"github.com/solehold/solehold/health"
 	"github.com/solehold/solehold/internal/procfs"
 	"github.com/solehold/solehold/internal/procid"
 )
@@ -218,8 +220,26 @@ func TestUnable(t *testing.T) {
 	if !errors.As(err, &op) || op.Reason != solehold.Unsupported || solehold.ExitCode(err) != 64 || !errors.Is(err, errors.ErrUnsupported) {
 		t.Error(err)
 	}
+	if _, err := (Watch{Unit: "kb"}).Run(t.Context()); !errors.Is(err, errors.ErrUnsupported) || solehold.ExitCode(err) != 64 {
+		t.Error(err)
+	}
 	if err := Adopt([]string{"a", "b"}); !errors.Is(err, errors.ErrUnsupported) {
 		t.Error(err)
+	}
+}
+
+// Who listens on a port is not asked on this system: a stranger's answer counts.
+func TestEveryAnswerCounts(t *testing.T) {
+	t.Parallel()
+	stranger, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	defer stranger.Close()
+	probe, err := health.TCP(stranger.Addr().String())
+	must(t, err)
+	for _, id := range []*identity{(&runner{}).identity(), (&lookout{}).identity()} {
+		if got := id.check(probe.Check(t.Context())); !got.Verdict.Good() {
+			t.Errorf("%v", got)
+		}
 	}
 }
 

@@ -2,10 +2,7 @@
 
 package supervise
 
-import (
-	"os/signal"
-	"syscall"
-)
+import "syscall"
 
 // The signals that have no name and mean what the program says (signal(7)); those
 // below are the C library's own.
@@ -13,15 +10,6 @@ const (
 	firstRealTime = 35
 	lastRealTime  = 64
 )
-
-// listen catches the signals that the runner acts on or passes on. What this
-// process was started to ignore stays ignored, by the command too: nohup, and a
-// script's background job that ^C must not reach.
-func (r *runner) listen() {
-	signal.Notify(r.children, syscall.SIGCHLD)
-	r.forward(syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGUSR1, syscall.SIGUSR2)
-	surviveReaders()
-}
 
 // listenToAll catches the others, too, just before there is a command to pass
 // them on to: until then ^Z stops us as any program. A refused start does without,

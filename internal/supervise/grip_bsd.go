@@ -20,7 +20,7 @@ type grip struct{ b birth }
 // grasp takes hold of a process that was just seen with this start. Where the
 // system does not tell the start nobody is proven, and nobody is signalled.
 func grasp(b birth) (*grip, error) {
-	if b.start == 0 || !alive(b) {
+	if !alive(b) {
 		return nil, procid.ErrNotThisProcess
 	}
 	return &grip{b}, nil
@@ -46,38 +46,18 @@ func await(_ *grip, most time.Duration) {
 	time.Sleep(min(most, look))
 }
 
-// ask asks all of them to end. SIGCONT follows, since a stopped process would not
-// hear it.
-func (t *target) ask(sig syscall.Signal) (heard int, err error) {
-	heard, err = t.signal(sig)
-	t.signal(syscall.SIGCONT)
-	return heard, err
-}
-
-func birthOf(pid int) (birth, error) {
-	if pid <= 0 { // would be this one
-		return birth{}, procid.ErrNotThisProcess
-	}
-	id, err := procid.Of(procfs.Default(), pid)
-	return birth{id.PID, id.StartTicks}, err
+// is reports whether id is the process that was born so. Where the system does not
+// tell the start nobody is: its number may be another one's by now.
+func (b birth) is(id procid.ID) bool {
+	return b.start != 0 && b == birth{id.PID, id.StartTicks}
 }
 
 // alive reports whether a process runs that was born so.
 func alive(b birth) bool {
 	proc := procfs.Default()
 	id, err := procid.Of(proc, b.pid)
-	if err != nil || id.StartTicks != b.start {
+	if err != nil || !b.is(id) {
 		return false
 	}
 	return procid.NewObserver(proc).Judge(id, "").Life != procid.Dead
-}
-
-// freeze takes in what they have started until nothing new comes: one that is
-// stopped starts no more. They are killed next.
-func (t *target) freeze() {
-	for known := -1; known != len(t.grips); {
-		known = len(t.grips)
-		t.signal(syscall.SIGSTOP)
-		t.addBelow()
-	}
 }

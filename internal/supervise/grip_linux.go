@@ -3,7 +3,6 @@
 package supervise
 
 import (
-	"syscall"
 	"time"
 
 	"github.com/solehold/solehold/internal/procfs"
@@ -39,26 +38,8 @@ func await(g *grip, most time.Duration) {
 	unix.Poll([]unix.PollFd{{Fd: int32(g.FD()), Events: unix.POLLIN}}, int(most.Milliseconds())+1)
 }
 
-// ask asks all of them to end. SIGCONT follows, since a stopped process would not
-// hear it.
-func (t *target) ask(sig syscall.Signal) (heard int, err error) {
-	heard, err = t.signal(sig)
-	t.signal(syscall.SIGCONT)
-	return heard, err
-}
-
 // commandOf is the command line of a process, for people.
 func commandOf(pid int) []string {
 	command, _ := procfs.Default().Cmdline(pid)
 	return command
-}
-
-// freeze takes in what they have started until nothing new comes: one that is
-// stopped starts no more. They are killed next.
-func (t *target) freeze() {
-	for known := -1; known != len(t.grips); {
-		known = len(t.grips)
-		t.signal(syscall.SIGSTOP)
-		t.addBelow()
-	}
 }

@@ -7,7 +7,6 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/solehold/solehold/internal/procfs"
 	"github.com/solehold/solehold/internal/procid"
 	"golang.org/x/sys/windows"
 )
@@ -61,14 +60,6 @@ func await(g *grip, most time.Duration) {
 
 // ask would ask all of them to end.
 func (t *target) ask(sig syscall.Signal) (heard int, err error) { return t.signal(sig) }
-
-func birthOf(pid int) (birth, error) {
-	if pid <= 0 { // the idle process, and what has no parent
-		return birth{}, procid.ErrNotThisProcess
-	}
-	id, err := procid.Of(procfs.Default(), pid)
-	return birth{id.PID, id.StartTicks}, err
-}
 
 // parents lists who was started by whom.
 func parents() map[int]int {

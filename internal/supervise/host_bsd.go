@@ -8,7 +8,6 @@ import (
 	"errors"
 	"os"
 	"os/exec"
-	"os/signal"
 	"syscall"
 	"time"
 
@@ -28,30 +27,10 @@ func newHost() host { return host{children: make(chan os.Signal, 1)} }
 // able refuses what these systems have not.
 func able(c Config) error { return linuxOnly(c) }
 
-// serve runs under whatever has started this process.
-func (r *runner) serve(work func() (End, error)) (End, error) { return work() }
-
-// listen catches the signals that the runner acts on or passes on. What this
-// process was started to ignore stays ignored, by the command too.
-func (r *runner) listen() {
-	signal.Notify(r.children, syscall.SIGCHLD)
-	r.forward(syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGUSR1, syscall.SIGUSR2)
-	surviveReaders()
-}
-
 // listenToAll catches the others, too, just before there is a command to pass them on to.
 func (r *runner) listenToAll() {
 	r.forward(syscall.SIGTSTP, syscall.SIGCONT, syscall.SIGALRM, syscall.SIGWINCH, syscall.SIGVTALRM)
 }
-
-// deafen undoes listen.
-func (r *runner) deafen() {
-	signal.Stop(r.children)
-	signal.Stop(r.signals)
-}
-
-// inherit notes what was given to this process, before anything else is opened.
-func (r *runner) inherit() { r.inherited = inheritedFiles() }
 
 // settleIn makes what outlives a single life of the command.
 func (r *runner) settleIn() error {
@@ -68,9 +47,6 @@ func (r *runner) wake() {
 	}
 }
 
-// attended reports whether a person has started this.
-func (r *runner) attended() bool { return r.tty != nil }
-
 func (h *host) close() {}
 
 func (r *runner) groupName() string { return "" }
@@ -80,13 +56,7 @@ func (h *host) commands() health.Runner { return nil }
 
 // fork starts the command in a group of its own.
 func (r *runner) fork() (*child, error) {
-	s := spec{
-		path: r.path, args: r.c.Command, inherited: r.inherited, tty: r.tty,
-		env: r.relay.environment(r.lock), output: r.output,
-	}
-	if r.c.Hold != HoldNone {
-		s.held = r.lock.Share()
-	}
+	s := r.spec()
 	attr := &syscall.SysProcAttr{Setpgid: true}
 	if r.tty.foreground() {
 		attr.Setpgid, attr.Foreground, attr.Ctty = false, true, r.tty.fd

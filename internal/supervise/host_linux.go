@@ -4,7 +4,6 @@ package supervise
 
 import (
 	"os"
-	"os/signal"
 	"slices"
 	"syscall"
 
@@ -29,11 +28,8 @@ func newHost() host { return host{children: make(chan os.Signal, 1)} }
 // able refuses what this system has not.
 func able(Config) error { return nil }
 
-// serve runs under whatever has started this process.
-func (r *runner) serve(work func() (End, error)) (End, error) { return work() }
-
-// inherit notes what was given to this process, before anything else is opened.
-func (r *runner) inherit() { r.inherited = inheritedFiles() }
+// units refuses nothing: whether there is a systemd is seen when it is asked.
+func units() error { return nil }
 
 // settleIn makes what outlives a single life of the command.
 func (r *runner) settleIn() error {
@@ -46,9 +42,6 @@ func (r *runner) settleIn() error {
 	return nil
 }
 
-// attended reports whether a person has started this.
-func (r *runner) attended() bool { return r.tty != nil }
-
 func (h *host) close() { h.group.remove() }
 
 // groupName is what others find the command's group by.
@@ -58,17 +51,11 @@ func (r *runner) groupName() string { return r.tree.cgroup.name() }
 func (r *runner) fork() (*child, error) {
 	r.group = r.group.renew()
 	r.agent.watch(0, 0, r.group)
-	spec := spec{
-		path: r.path, args: r.c.Command, inherited: r.inherited, tty: r.tty,
-		env: r.relay.environment(r.lock), output: r.output,
-	}
-	if r.c.Hold != HoldNone {
-		spec.held = r.lock.Share()
-	}
+	s := r.spec()
 	if r.relay.activated {
-		spec.adopt()
+		s.adopt()
 	}
-	child, err := spawn(spec, r.group)
+	child, err := spawn(s, r.group)
 	if err != nil {
 		return nil, err
 	}
@@ -152,10 +139,4 @@ func ancestors(pid int) (pids []int) {
 		pids = append(pids, p.PID)
 	}
 	return pids
-}
-
-// deafen undoes listen.
-func (r *runner) deafen() {
-	signal.Stop(r.children)
-	signal.Stop(r.signals)
 }

@@ -17,6 +17,9 @@ func (l *lookout) identity() *identity { return &identity{} }
 // Adopt is for sockets of a service manager, which this system has not.
 func Adopt([]string) error { return unable("give a command the sockets of systemd") }
 
+// units refuses what needs systemd.
+func units() error { return unable("start and stop a unit of systemd (--unit)") }
+
 // linuxOnly refuses what needs Linux.
 func linuxOnly(c Config) error {
 	if c.Cluster != nil {

@@ -51,10 +51,12 @@ func (w Watch) Run(ctx context.Context) (Watched, error) {
 
 // startable finds out now what would else be found out when the service is down.
 func (w Watch) startable() error {
-	if w.Unit == "" {
-		if _, err := lookPath(w.Command[0]); err != nil {
+	if w.Unit != "" {
+		if err := units(); err != nil {
 			return err
 		}
+	} else if _, err := lookPath(w.Command[0]); err != nil {
+		return err
 	}
 	f, err := w.openLog()
 	if f != nil {

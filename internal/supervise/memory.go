@@ -65,7 +65,7 @@ func (m *memory) loadFrom(name string) policy.Memory {
 		return policy.Memory{}
 	}
 	if w.Boot == m.boot && w.Boot != "" {
-		return w.Memory.Later(max(0, sinceBoot()-w.At))
+		return w.Memory.Later(max(0, procid.SinceBoot()-w.At))
 	}
 	return w.Memory // how long the machine was down says nothing about the service
 }
@@ -84,7 +84,7 @@ func (m *memory) forgive() {
 		if m.loadFrom(name) == (policy.Memory{}) {
 			continue // and nothing need be written
 		}
-		page, err := journal.Page(written{Boot: m.boot, At: sinceBoot()})
+		page, err := journal.Page(written{Boot: m.boot, At: procid.SinceBoot()})
 		m.write(name, page, err)
 	}
 }
@@ -106,7 +106,7 @@ func (m *memory) save(mem policy.Memory) {
 	if m == nil {
 		return
 	}
-	page, err := journal.Page(written{mem, m.boot, sinceBoot()})
+	page, err := journal.Page(written{mem, m.boot, procid.SinceBoot()})
 	m.write(m.name, page, err)
 }
 

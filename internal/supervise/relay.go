@@ -28,8 +28,7 @@ type relay struct {
 	beats     beats
 	offered   time.Duration // the watchdog that the command is to pet; 0 for that of the manager
 
-	secrets      []string // variables that are not for the command
-	clusterToken uint64   // what the command gets in place of the directory's; 0 without a cluster
+	clusterToken uint64 // what the command gets in place of the directory's; 0 without a cluster
 
 	watchdog *time.Ticker // at which the manager must hear from us; nil without
 	pets     bool         // the command speaks to the watchdog itself
@@ -46,7 +45,7 @@ func newRelay(r *runner) *relay {
 		activated: os.Getenv(sdnotify.ListenPIDVar) == strconv.Itoa(os.Getpid()),
 	}
 	if r.agent != nil {
-		l.clusterToken, l.secrets = r.agent.granted.Token, r.agent.c.Secrets
+		l.clusterToken = r.agent.granted.Token
 	}
 	for _, c := range []*Check{r.c.Health, r.c.Startup} {
 		if c != nil && c.Beat > 0 {
@@ -216,7 +215,6 @@ func (l *relay) environment(lock *solehold.Lock) []string {
 		set[solehold.TokenVar] = strconv.FormatUint(l.clusterToken, 10)
 	}
 	drop := []string{sdnotify.WatchdogPIDVar, solehold.NotifyVar}
-	drop = append(drop, l.secrets...)
 	if _, ours := watchdog(); !ours {
 		drop = append(drop, sdnotify.WatchdogVar) // of somebody else
 	}

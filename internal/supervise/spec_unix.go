@@ -23,6 +23,18 @@ type spec struct {
 	output    *output
 }
 
+// spec is what the command is started with.
+func (r *runner) spec() spec {
+	s := spec{
+		path: r.path, args: r.c.Command, inherited: r.inherited, tty: r.tty,
+		env: r.relay.environment(r.lock), output: r.output,
+	}
+	if r.c.Hold != HoldNone {
+		s.held = r.lock.Share()
+	}
+	return s
+}
+
 // files lays out the child's descriptors: those given to us stay where they
 // are, the lock's come above, everything else is closed.
 func (s spec) files() (files []uintptr, closeAll func()) {
@@ -56,6 +68,9 @@ func (s spec) files() (files []uintptr, closeAll func()) {
 		}
 	}
 }
+
+// inherit notes what was given to this process, before anything else is opened.
+func (r *runner) inherit() { r.inherited = inheritedFiles() }
 
 // inheritedFiles lists what this process was given beyond the standard three.
 // It must be called before anything else is opened for keeps.

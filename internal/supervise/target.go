@@ -69,6 +69,9 @@ func (t *target) pids() []int { return slices.Sorted(maps.Keys(t.grips)) }
 // held and lives, its children are its own.
 func (t *target) addBelow() {
 	for pid, g := range maps.Clone(t.grips) {
+		if g.Ended() {
+			continue // each look at what is below goes through all processes
+		}
 		if below := birthsBelow(pid); !g.Ended() { // so pid was it all the time
 			for _, b := range below {
 				t.add(b)

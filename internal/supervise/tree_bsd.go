@@ -14,7 +14,7 @@ import (
 
 // tree is every process of the command that can be proven to be one: its group,
 // and what runs below it. A process that has left the group and whose parent has
-// ended is known only if it was seen before.
+// ended is known only if it was seen before, on a system that tells when it started.
 type tree struct {
 	group    int           // 0 before the first start
 	known    map[int]birth // seen in the tree, by number
@@ -76,16 +76,9 @@ func (t *tree) pids() (pids []int) {
 
 // names lists the members for people, a few of them.
 func (t *tree) names() string {
-	const most = 5
-	var names []string
-	all := t.members()
-	for _, m := range all[:min(len(all), most)] {
-		names = append(names, fmt.Sprintf("pid %d (%s)", m.pid, solehold.CommandLine(strings.Fields(m.command))))
-	}
-	if len(all) > most {
-		names = append(names, fmt.Sprintf("%d more", len(all)-most))
-	}
-	return strings.Join(names, ", ")
+	return fewOf(t.members(), func(m row) string {
+		return fmt.Sprintf("pid %d (%s)", m.pid, solehold.CommandLine(strings.Fields(m.command)))
+	})
 }
 
 // signal reaches the group at once, then those that have left it.
@@ -95,7 +88,7 @@ func (t *tree) signal(sig syscall.Signal) {
 		syscall.Kill(-t.group, sig)
 	}
 	for _, m := range members {
-		if b, ok := t.known[m.pid]; ok && m.pgid != t.group && alive(b) {
+		if b, ok := t.known[m.pid]; ok && m.pgid != t.group && (b.start == 0 || alive(b)) {
 			syscall.Kill(m.pid, sig)
 		}
 	}

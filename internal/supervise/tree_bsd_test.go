@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/solehold/solehold/internal/procid"
 )
 
 // ps pads its columns, and a command may be anything.
@@ -156,6 +158,31 @@ func TestTreeBeyondTheGroup(t *testing.T) {
 	blind.orphaned = true
 	if !blind.empty() {
 		t.Errorf("a tree that saw nothing knows of %s", blind.names())
+	}
+}
+
+// Where the system does not tell when a process started, a number that was seen in
+// the tree once may mean a stranger by now: nobody is known by it.
+func TestNobodyIsKnownByNumber(t *testing.T) {
+	t.Parallel()
+	for _, x := range []struct {
+		b    birth
+		id   procid.ID
+		want bool
+	}{
+		{birth{7, 100}, procid.ID{PID: 7, StartTicks: 100}, true},
+		{birth{7, 100}, procid.ID{PID: 7, StartTicks: 101}, false},
+		{birth{7, 100}, procid.ID{PID: 8, StartTicks: 100}, false},
+		{birth{7, 100}, procid.ID{PID: 7}, false},
+		{birth{7, 0}, procid.ID{PID: 7, StartTicks: 100}, false},
+		{birth{7, 0}, procid.ID{PID: 7}, false},
+	} {
+		if got := x.b.is(x.id); got != x.want {
+			t.Errorf("%+v is %+v: %t", x.b, x.id, got)
+		}
+	}
+	if g, err := grasp(birth{pid: os.Getpid()}); err == nil {
+		t.Errorf("held without a start: %+v", g)
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"strings"
 	"syscall"
 
 	"github.com/solehold/solehold"
@@ -145,20 +144,13 @@ func (t *tree) stranger(st procfs.Stat) bool {
 
 // names lists the members for people, a few of them.
 func (t *tree) names() string {
-	const most = 5
-	var names []string
-	all := t.members()
-	for _, m := range all[:min(len(all), most)] {
+	return fewOf(t.members(), func(m procfs.Stat) string {
 		name := m.Comm
 		if command, err := t.proc.Cmdline(m.PID); err == nil && len(command) > 0 {
 			name = solehold.CommandLine(command)
 		}
-		names = append(names, fmt.Sprintf("pid %d (%s)", m.PID, solehold.Printable(name)))
-	}
-	if len(all) > most {
-		names = append(names, fmt.Sprintf("%d more", len(all)-most))
-	}
-	return strings.Join(names, ", ")
+		return fmt.Sprintf("pid %d (%s)", m.PID, solehold.Printable(name))
+	})
 }
 
 // signal reaches every member, each through a descriptor that is proven to be

@@ -3,7 +3,6 @@ package supervise
 import (
 	"fmt"
 	"path/filepath"
-	"strings"
 	"unsafe"
 
 	"github.com/solehold/solehold"
@@ -72,16 +71,9 @@ func (t *tree) pids() []int {
 
 // names lists the members for people, a few of them.
 func (t *tree) names() string {
-	const most = 5
-	var names []string
-	all := t.pids()
-	for _, pid := range all[:min(len(all), most)] {
-		names = append(names, fmt.Sprintf("pid %d (%s)", pid, solehold.CommandLine(commandOf(pid))))
-	}
-	if len(all) > most {
-		names = append(names, fmt.Sprintf("%d more", len(all)-most))
-	}
-	return strings.Join(names, ", ")
+	return fewOf(t.pids(), func(pid int) string {
+		return fmt.Sprintf("pid %d (%s)", pid, solehold.CommandLine(commandOf(pid)))
+	})
 }
 
 // ask has nobody to ask: the group that Ctrl+Break goes to has lost its leader.

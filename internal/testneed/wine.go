@@ -2,6 +2,7 @@ package testneed
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -54,20 +55,28 @@ func (w *Windows) addRandom(t testing.TB, get string) {
 	if err := os.WriteFile(names, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	w.do(t, gcc, "-shared", "-nostdlib", "-Wl,--entry=0", "-o", library, names, "-ladvapi32")
+	if err := w.do(t, gcc, "-shared", "-nostdlib", "-Wl,--entry=0", "-o", library, names, "-ladvapi32"); err != nil {
+		t.Fatal(err)
+	}
 }
 
-// do runs a program of this system with the environment of w.
-func (w *Windows) do(t testing.TB, program string, args ...string) {
+// do runs a program of this system with the environment of w. What it answers is the
+// caller's; one that does not end fails the test.
+func (w *Windows) do(t testing.TB, program string, args ...string) error {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), wineTime)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Env = w.environment()
 	cmd.WaitDelay = time.Second // the server it may have started keeps its output open
-	if out, err := cmd.CombinedOutput(); err != nil && ctx.Err() != nil {
-		t.Errorf("%s %s: %v\n%s", program, strings.Join(args, " "), err, out)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		err = fmt.Errorf("%s %s: %w\n%s", program, strings.Join(args, " "), err, out)
 	}
+	if err != nil && ctx.Err() != nil {
+		t.Error(err)
+	}
+	return err
 }
 
 func (w *Windows) environment() []string {

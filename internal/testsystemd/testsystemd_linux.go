@@ -98,7 +98,7 @@ func Boot(t testing.TB, o Options) *Manager {
 	m := &Manager{t: t}
 	m.outer = exec.Command("/bin/sh", slices.Concat([]string{"-c", boot, "sh", base, o.BootID}, o.Shared)...)
 	m.outer.Env = append(os.Environ(), o.Env...)
-	m.outer.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Unshareflags: syscall.CLONE_NEWNS}
+	m.outer.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Unshareflags: syscall.CLONE_NEWNS, Pdeathsig: syscall.SIGTERM} // also where a test is killed
 	said := &strings.Builder{}
 	m.outer.Stdout, m.outer.Stderr = io.Discard, said
 	if err := m.outer.Start(); err != nil {

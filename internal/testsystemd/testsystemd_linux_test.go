@@ -2,7 +2,10 @@ package testsystemd_test
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -45,20 +48,47 @@ func TestBoot(t *testing.T) {
 		t.Errorf("it writes into the other one: %s", out)
 	}
 	for _, m := range []*testsystemd.Manager{one, two} {
+		group := groupOf(t, m.PID())
+		if !hasGroup(t, group) {
+			t.Fatalf("it has no cgroup %s", group)
+		}
 		m.Kill()
+		if hasGroup(t, group) {
+			t.Errorf("the cgroup %s stays", group)
+		}
 		// The dead, whom nobody has reaped yet, have no command line.
 		if line, _ := os.ReadFile(filepath.Join("/proc", strconv.Itoa(m.PID()), "cmdline")); len(line) > 0 {
 			t.Errorf("pid %d lives: %q", m.PID(), line)
 		}
 	}
-	left, err := filepath.Glob("/sys/fs/cgroup/solehold-test-*/" + filepath.Base(shared))
-	if err != nil || len(left) > 0 {
-		t.Errorf("%v %v", left, err)
-	}
 	mounts, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil || strings.Contains(string(mounts), "/layers") {
 		t.Errorf("mounts of it are here: %v", err)
 	}
+}
+
+// groupOf is the cgroup that a manager was given.
+func groupOf(t *testing.T, pid int) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "cgroup"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	group := regexp.MustCompile(`(?m)^0::.*/(solehold-test-\d+)`).FindSubmatch(text)
+	if group == nil {
+		t.Fatalf("no cgroup of its own: %s", text)
+	}
+	return string(group[1])
+}
+
+// hasGroup looks whether the kernel has a cgroup.
+func hasGroup(t *testing.T, name string) bool {
+	t.Helper()
+	out, err := exec.Command("unshare", "--mount", "sh", "-ec", "mount -t cgroup2 none /mnt && ls /mnt").CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return slices.Contains(strings.Fields(string(out)), name)
 }
 
 // A journal of its own hears what its services say.

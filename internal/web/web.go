@@ -162,7 +162,7 @@ func (s *Server) host(ctx context.Context) overview.Host {
 	case s.wake <- struct{}{}:
 	default:
 	}
-	patience := 200 * time.Millisecond
+	patience := 50 * time.Millisecond
 	if h.Revision == 0 {
 		patience = answerTime / 2 // there is nothing else to show
 	}

@@ -79,7 +79,7 @@ type Message struct {
 	Info string `json:"info,omitempty"`
 	// Grace is the time between the stop signal and SIGKILL.
 	Grace time.Duration `json:"grace,omitempty"`
-	// Wait is how long to wait for a holder: 0 not at all, below 0 without limit.
+	// Wait is how long to wait for a holder: 0 not at all, below 0 without limit. The lock-delay comes after it.
 	Wait time.Duration `json:"wait,omitempty"`
 	// Limit is how long the engine may take to answer who does not wait; in delayed, how long the lock-delay takes.
 	Limit time.Duration `json:"limit,omitempty"`

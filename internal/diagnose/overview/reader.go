@@ -24,7 +24,8 @@ type reader struct {
 	known  bool // it was read at least once
 	probed bool // somebody writes down the answers of the service
 	when   time.Time
-	key    datadir.Key
+	key    datadir.Key // of the directory
+	lock   datadir.Key // of the lock file
 
 	follower journal.Follower
 	story    story
@@ -64,6 +65,7 @@ func (r *reader) look(ctx context.Context, o *solehold.Options, forced bool) (ch
 	r.seen, r.known, r.when = now, true, time.Now()
 	r.key, _ = datadir.KeyOf(r.path)
 	r.row = r.read(ctx, o)
+	r.lock, _ = datadir.KeyOf(r.files[lockFile])
 	return true
 }
 

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// option is one setting.
+// option is one setting. One that lacks has the value that counts in its place.
 type option struct {
 	section, key, value string
 	path                string
@@ -36,7 +36,7 @@ func (u *unit) add(path, text string) error {
 			sections++
 			continue
 		}
-		for strings.HasSuffix(line, `\`) && i+1 < len(lines) {
+		for goesOn(line) && i+1 < len(lines) {
 			i++
 			next := strings.TrimSpace(lines[i])
 			if next != "" && (next[0] == '#' || next[0] == ';') {
@@ -54,6 +54,11 @@ func (u *unit) add(path, text string) error {
 		return fmt.Errorf("%s: %w", path, errNotAUnit)
 	}
 	return nil
+}
+
+// goesOn reports whether a line ends in a backslash that is not itself escaped.
+func goesOn(line string) bool {
+	return (len(line)-len(strings.TrimRight(line, `\`)))%2 == 1
 }
 
 // all lists the values of a setting that count: an empty one takes back those
@@ -98,7 +103,11 @@ func (u *unit) off(key string) []option { return u.is("Service", key, "no", "fal
 
 // command is a command line taken apart.
 func (o option) command() []string {
-	words := split(strings.TrimLeft(o.value, "@-:+! "))
+	line := strings.TrimLeft(o.value, "@-:+!| ")
+	words := split(line)
+	if strings.Contains(strings.TrimSuffix(o.value, line), "@") && len(words) > 1 {
+		words = slices.Delete(words, 1, 2) // the name that the program is told of itself
+	}
 	if len(words) > 0 {
 		words[0] = words[0][strings.LastIndex(words[0], "/")+1:]
 	}

@@ -143,10 +143,7 @@ func restartAgainstHeld(u *unit) []option {
 	if !ok || !slices.Contains([]string{"always", "on-failure", "on-success"}, restart.value) {
 		return nil
 	}
-	var prevented []string
-	for _, o := range u.all("Service", "RestartPreventExitStatus") {
-		prevented = append(prevented, strings.Fields(o.value)...)
-	}
+	prevented := u.codes("RestartPreventExitStatus")
 	var bad []option
 	for _, o := range u.starts() {
 		if code, turnedAway := o.turnedAway(); turnedAway && u.again(restart.value, code) && !slices.Contains(prevented, code) {
@@ -156,10 +153,18 @@ func restartAgainstHeld(u *unit) []option {
 	return bad
 }
 
+// codes lists the exit codes of a setting that takes several.
+func (u *unit) codes(key string) (all []string) {
+	for _, o := range u.all("Service", key) {
+		all = append(all, strings.Fields(o.value)...)
+	}
+	return all
+}
+
 // again reports whether an exit code leads to another start.
 func (u *unit) again(restart, code string) bool {
 	// A notify service that ends before it was ready has failed with any code.
-	failed := code != "0" || len(u.is("Service", "Type", "notify", "notify-reload")) > 0
+	failed := code != "0" && !slices.Contains(u.codes("SuccessExitStatus"), code) || len(u.is("Service", "Type", "notify", "notify-reload")) > 0
 	return restart == "always" || failed == (restart == "on-failure")
 }
 
@@ -181,14 +186,17 @@ func (o option) turnedAway() (code string, ok bool) {
 		return "", false
 	}
 	code, ok = "1", false
-	for i, w := range words[1:] {
+	for i := 1; i < len(words); i++ {
+		w := words[i]
+		said, same := strings.CutPrefix(w, "--conflict-exit-code=")
 		switch {
-		case w == "--nonblock", w == "--nb", w == "-n", regexp.MustCompile(`^-[a-zA-Z]*n[a-zA-Z]*$`).MatchString(w):
+		case same:
+			code = said
+		case slices.Contains([]string{"-E", "--conflict-exit-code"}, w) && i+1 < len(words):
+			i++
+			code = words[i]
+		case w == "--nonblock", w == "--nb", regexp.MustCompile(`^-[a-zA-Z]*n[a-zA-Z]*$`).MatchString(w):
 			ok = true
-		case w == "-E", w == "--conflict-exit-code":
-			if i+2 < len(words) {
-				code = words[i+2]
-			}
 		case !strings.HasPrefix(w, "-"):
 			return code, ok // the lock file: the command follows
 		}
@@ -279,11 +287,14 @@ func background(u *unit) []option {
 // shortStop finds a stop that ends before that of solehold.
 func shortStop(u *unit) []option {
 	limit, ok := u.last("Service", "TimeoutStopSec")
+	if said, short := u.last("Service", "TimeoutSec"); !ok && short {
+		limit, ok = said, true
+	}
 	if !ok {
-		limit, ok = u.last("Service", "TimeoutSec")
+		limit.value = "90s" // DefaultTimeoutStopSec=, where nobody has set that
 	}
 	stop, known := span(limit.value)
-	if !ok || !known {
+	if !known {
 		return nil
 	}
 	for _, o := range u.starts() {
@@ -347,7 +358,9 @@ func oneForAllInstances(u *unit) []option {
 	}
 	var bad []option
 	for _, o := range u.starts() {
-		if flags, ours := o.solehold("run"); ours && !regexp.MustCompile(`%[iIjJnNpfH]`).MatchString(strings.Join(flags, " ")) {
+		flags, ours := o.solehold("run")
+		line := strings.ReplaceAll(strings.Join(flags, " "), "%%", "") // no specifier
+		if ours && !regexp.MustCompile(`%[iIjJnNpfH]`).MatchString(line) {
 			bad = append(bad, o)
 		}
 	}

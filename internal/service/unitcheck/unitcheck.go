@@ -5,12 +5,14 @@ package unitcheck
 
 import (
 	"cmp"
-	"io"
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/solehold/solehold/internal/service"
 )
 
 // Severity says how bad a finding is.
@@ -41,52 +43,35 @@ type Finding struct {
 	Advice string `json:"advice"`
 }
 
-// largest is how much of a file is read.
-const largest = 1 << 20
-
 // Check reads a unit file, and the settings of the directory NAME.d beside it in
 // the order in which systemd takes them, and judges the whole. A file that is no
 // unit is an error.
 func Check(path string) ([]Finding, error) {
-	text, err := read(path)
-	if err != nil {
-		return nil, err
-	}
 	u := &unit{path: path, name: filepath.Base(path)}
-	if err := u.add(path, text); err != nil {
+	if err := u.addFile(path); err != nil {
 		return nil, err
 	}
-	more, err := filepath.Glob(filepath.Join(escaped(path+".d"), "*.conf"))
-	if err != nil {
+	more, err := os.ReadDir(path + ".d")
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	for _, p := range more {
-		if text, err = read(p); err == nil {
-			err = u.add(p, text)
+	for _, entry := range more {
+		if !strings.HasSuffix(entry.Name(), ".conf") {
+			continue
 		}
-		if err != nil {
+		if err := u.addFile(filepath.Join(path+".d", entry.Name())); err != nil {
 			return nil, err
 		}
 	}
 	return u.judge(), nil
 }
 
-// escaped lets a path stand for itself in a pattern.
-func escaped(path string) string {
-	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
-}
-
-func read(path string) (string, error) {
-	f, err := os.Open(path)
+func (u *unit) addFile(path string) error {
+	text, err := service.Read(path)
 	if err != nil {
-		return "", err
+		return err
 	}
-	defer f.Close()
-	if st, err := f.Stat(); err == nil && !st.Mode().IsRegular() {
-		return "", &fs.PathError{Op: "read", Path: path, Err: fs.ErrInvalid}
-	}
-	text, err := io.ReadAll(io.LimitReader(f, largest))
-	return string(text), err
+	return u.add(path, string(text))
 }
 
 // judge asks every rule.
@@ -96,7 +81,7 @@ func (u *unit) judge() []Finding {
 		for _, o := range r.find(u) {
 			f := Finding{ID: r.id, Severity: r.severity, Path: o.path, Line: o.line, Seen: o.key + "=" + o.value, Why: r.why, Advice: r.advice}
 			if o.line == 0 {
-				f.Path, f.Seen = u.path, o.value
+				f.Path, f.Seen = u.path, "no "+o.key+"=, so "+o.value
 			}
 			all = append(all, f)
 		}

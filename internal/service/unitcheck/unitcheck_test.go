@@ -68,7 +68,12 @@ func TestFindings(t *testing.T) {
 		{"SU003", "[Service]\nRestart=on-failure\nExecStart=flock -xn /run/kb.lock kb\n"},
 		{"", "[Service]\nRestart=on-failure\nExecStart=flock /run/kb.lock kb -n\n"},
 		{"", "[Service]\nRestart=on-failure\nRestartPreventExitStatus=9\nExecStart=flock -n -E 9 /run/kb.lock kb\n"},
+		{"", "[Service]\nRestart=on-failure\nRestartPreventExitStatus=9\nExecStart=flock -n --conflict-exit-code=9 /run/kb.lock kb\n"},
+		{"SU003", "[Service]\nRestart=on-failure\nExecStart=flock -E 9 -n /run/kb.lock kb\n"},
 		{"", "[Service]\nRestart=on-abort\nExecStart=flock -n /run/kb.lock kb\n"},
+		{"", "[Service]\nRestart=on-failure\nSuccessExitStatus=75\nExecStart=solehold run --held-exit 75 /srv/kb -- kb\n"},
+		{"SU003", "[Service]\nRestart=on-success\nSuccessExitStatus=75\nExecStart=solehold run --held-exit 75 /srv/kb -- kb\n"},
+		{"SU003", "[Service]\nType=notify\nRestart=on-failure\nSuccessExitStatus=75\nExecStart=solehold run --held-exit 75 /srv/kb -- kb\n"},
 
 		{"SU004", "[Service]\nLockFile=/run/kb.lock\n"},
 		{"SU004", "[Unit]\nSingleInstance=yes\n"},
@@ -98,12 +103,16 @@ func TestFindings(t *testing.T) {
 		{"", "[Service]\nTimeoutStopSec=10\nExecStart=solehold run --grace 5 /srv/kb -- kb\n"},
 		{"", "[Service]\nTimeoutStopSec=infinity\nExecStart=solehold run /srv/kb -- kb\n"},
 		{"", "[Service]\nTimeoutStopSec=5\nExecStart=solehold run --exec /srv/kb -- kb\n"},
+		{"SU011", "[Service]\nExecStart=solehold run --grace 90s /srv/kb -- kb\n"}, // 90 s is what systemd waits by itself
+		{"", "[Service]\nExecStart=solehold run --grace 80s /srv/kb -- kb\n"},
 		{"SU012", "[Service]\nType=oneshot\nExecStart=solehold watch --once /srv/kb --health-tcp :1 -- kb\n"},
 		{"", "[Service]\nType=oneshot\nExecStart=solehold watch --once --unit=kb.service /srv/kb --health-tcp :1\n"},
 		{"SU013", "[Service]\nKillSignal=SIGKILL\n"},
 		{"SU014", "[Service]\nExecStop=/usr/bin/pkill kb\n"},
 		{"SU014", "[Service]\nExecStartPre=-/bin/sh -c 'killall -9 kb'\n"},
 		{"", "[Service]\nExecStop=/usr/bin/kb-pkiller\n"},
+		// Two backslashes are one of the value, and the line ends there.
+		{"SU001", "[Service]\nEnvironment=D=x\\\\\nKillMode=process\n"},
 		// Worst first, and a line that goes on over a comment.
 		{"SU003 SU001", "[Service]\nKillMode=process\nRestart=always\nExecStart=/usr/bin/solehold \\\n# why\n  run /srv/kb \\\n  -- kb\n"},
 	} {
@@ -118,11 +127,12 @@ func TestTemplate(t *testing.T) {
 	for line, want := range map[string]string{
 		"solehold run /srv/kb -- kb %i":    "SU015",
 		"solehold run /srv/kb/%i -- kb":    "",
-		"solehold run /srv/kb/%%i -- kb":   "",
+		"solehold run /srv/kb/%%i -- kb":   "SU015", // a directory of this name
 		"solehold run --name=%n /d -- kb":  "",
 		"/usr/bin/kb --data /srv/kb":       "",
 		"solehold status --free /srv/kb":   "",
-		"@/usr/bin/solehold run /d -- k":   "SU015",
+		"@/usr/bin/solehold me run /d -- ": "SU015",
+		"@/usr/bin/solehold run status /d": "",
 		"\"/usr/bin/solehold\" run /d -- ": "SU015",
 	} {
 		if got := ids(check(t, "kb@.service", "[Service]\nExecStart="+line+"\n")); got != want {
@@ -171,7 +181,9 @@ func TestNoUnit(t *testing.T) {
 		}
 	}
 	var file *fs.PathError
-	for _, path := range []string{filepath.Join(dir, "missing"), dir} {
+	large := filepath.Join(dir, "large")
+	put(t, large, "[Service]\n"+strings.Repeat("#\n", 1<<20)+"KillMode=none\n")
+	for _, path := range []string{filepath.Join(dir, "missing"), dir, large, os.DevNull} {
 		if _, err := unitcheck.Check(path); !errors.As(err, &file) {
 			t.Errorf("%s: %v", path, err)
 		}
