@@ -170,7 +170,7 @@ type prometheus struct {
 func faster(rules string) string {
 	rules = regexp.MustCompile(`for: \d+[sm]`).ReplaceAllString(rules, "for: 1s")
 	for from, to := range map[string]string{
-		"> 3600": "> 3", "[10m]": "[30s]", "[1m]": "[10s]", "> 1073741824": "> 2097152", "[15m]": "[40s]",
+		"> 3600": "> 3", "[10m]": "[30s]", "[1m]": "[10s]", "> 1073741824": "> 2097152", "[15m]": "[60s]",
 	} {
 		rules = strings.ReplaceAll(rules, from, to)
 	}
