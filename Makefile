@@ -20,7 +20,7 @@ PLATFORMS ?= linux/amd64 linux/386 linux/arm64 darwin/arm64 windows/amd64 freebs
 # minutes to compile for each other one. Ours all are, so that the files for "other" systems are compiled each time.
 HEAVY     ?= /(examples/kb|fence|cluster/(etcd|redis|zookeeper|postgres|consul)|internal/agent|internal/drill/engine|cmd/solehold-cluster|health/grpchealth|cmd/solehold-probe)$$
 # Those that are so on Linux alone.
-HEAVY_LINUX ?= /(internal/lab|internal/drillcli|internal/mangen|cmd/solehold-drill)$$
+HEAVY_LINUX ?= /(internal/lab|internal/drillcli|internal/mangen|cmd/solehold-drill|deploy)$$
 # One of which only the tests do: it is built.
 HEAVY_TESTS ?= /internal/diagnose/doctor$$
 

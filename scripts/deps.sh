@@ -18,6 +18,7 @@ ip                               iproute2
 setsid                           util-linux
 redis-server                     redis-server
 prometheus                       prometheus
+prometheus-node-exporter         prometheus-node-exporter
 /usr/lib/postgresql/*/bin/initdb postgresql
 mariadbd                         mariadb-server
 ldb                              rocksdb-tools

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 
@@ -53,7 +54,7 @@ func printable(s string) string {
 
 func command(out io.Writer) *cobra.Command {
 	var o web.Options
-	var listen string
+	var listen, text string
 	cmd := &cobra.Command{
 		Use:   "serve [PATH...]",
 		Short: "Show on a local page who owns which data directory",
@@ -77,11 +78,12 @@ Exit codes:
 		SilenceErrors: true, SilenceUsage: true,
 		RunE: func(cmd *cobra.Command, paths []string) error {
 			o.Overview.Paths = paths
-			return serve(cmd.Context(), out, listen, o)
+			return serve(cmd.Context(), out, place{listen, text}, o)
 		},
 	}
 	f := cmd.Flags()
 	f.StringVar(&listen, "listen", defaultListen, "a loopback `address` with its port, or unix:PATH")
+	f.StringVar(&text, "textfile", "", "a `directory` for a file of the metrics, as the textfile collector of node_exporter reads it")
 	f.StringArrayVar(&o.Hosts, "allow-host", nil, "a `name` by which a browser may ask, beside localhost (again for more)")
 	f.StringArrayVar(&o.Overview.Roots, "root", nil, "a base `directory` of data roots (solehold root): show each of them (again for more)")
 	f.DurationVar(&o.Overview.MaxAge, "max-age", 0, "also tell of directories that are held for longer, e.g. 24h")
@@ -90,7 +92,10 @@ Exit codes:
 	return cmd
 }
 
-func serve(ctx context.Context, out io.Writer, listen string, o web.Options) error {
+// place is where the page and the text file are.
+type place struct{ listen, text string }
+
+func serve(ctx context.Context, out io.Writer, at place, o web.Options) error {
 	if o.Overview.Timeout <= 0 || o.Overview.Examine <= 0 || o.Overview.MaxAge < 0 {
 		return errors.New("--timeout, --examine and --max-age are more than nothing")
 	}
@@ -98,7 +103,7 @@ func serve(ctx context.Context, out io.Writer, listen string, o web.Options) err
 	if err != nil {
 		return err
 	}
-	l, err := web.Listen(listen)
+	l, err := web.Listen(at.listen)
 	if err != nil {
 		return err
 	}
@@ -107,7 +112,20 @@ func serve(ctx context.Context, out io.Writer, listen string, o web.Options) err
 		where = "unix:" + l.Addr().String()
 	}
 	fmt.Fprintf(out, "solehold: serving %s\n", printable(where))
-	if err := s.Serve(ctx, l); err != nil {
+	var writing sync.WaitGroup
+	defer writing.Wait()
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	if at.text != "" {
+		writing.Go(func() {
+			stop(s.KeepText(ctx, at.text, func(err error) { fmt.Fprintf(out, "solehold: %s\n", printable(err.Error())) }))
+		})
+	}
+	err = s.Serve(ctx, l)
+	if refused := (*web.ListenError)(nil); errors.As(context.Cause(ctx), &refused) {
+		return refused
+	}
+	if err != nil {
 		return fmt.Errorf("%w: %w", errServe, err)
 	}
 	return nil

@@ -65,6 +65,7 @@ type agent struct {
 	failStop chan struct{}
 	sent     atomic.Int64 // of the last acknowledged renewal
 	ttl      atomic.Int64
+	errors   atomic.Uint64 // requests that the engine has failed
 }
 
 // Serve is the life of an agent: it speaks with the run over conn, which it closes. An error was told to the run as well.
@@ -142,6 +143,7 @@ func (a *agent) open() error {
 	if err != nil {
 		return err
 	}
+	b = cluster.Observe(b, a.asked)
 	o.Info, o.OnAcked, o.FailStop = a.start.Info, a.acked, func(string, uint64) { notify(a.failStop) }
 	a.target, a.engine = t, b.Traits().Engine
 	a.client, err = cluster.New(b, o)
@@ -160,6 +162,13 @@ func (a *agent) acked(sent, ttl time.Duration) {
 	a.sent.Store(int64(sent))
 	a.ttl.Store(int64(ttl))
 	a.out.say(wire.Message{Kind: wire.Acked, Sent: sent, TTL: ttl})
+}
+
+// asked passes on how many requests the engine has failed. It is called by the client.
+func (a *agent) asked(c cluster.Call) {
+	if c.Failed() {
+		a.out.say(wire.Message{Kind: wire.Trouble, Errors: a.errors.Add(1)})
+	}
 }
 
 // acquire takes the lock, unless the run does not want it any more.

@@ -54,6 +54,7 @@ func leaves() []layer {
 		{"internal/lease", none, none, none, core},
 		{"internal/agent/wire", none, none, none, leaf},
 		{"internal/policy", none, none, list(testscript), core},
+		{"internal/exposition", none, list(prometheus), none, leaf},
 	}
 }
 
@@ -67,6 +68,7 @@ func library() []layer {
 		{"dataroot", list("."), list(xsys), nil, "a data root needs the lock and nothing else"},
 		{"keylock", nil, nil, nil, "locks within a process need nothing"},
 		{"reload", nil, list(xsys, "github.com/fsnotify/fsnotify"), nil, "reloading a file needs no lock"},
+		{"metrics", list(".", "cluster", "internal/exposition", "internal/lease", "internal/journal"), list(prometheus), list("go.opentelemetry.io"), "a collector tells what it was told, and takes nothing itself"},
 		{"fence", nil, nil, list(sqlite), "a resource that refuses late writers needs no lock"},
 	}
 }
@@ -129,8 +131,9 @@ func inner() []layer {
 			list(xsys, cobra, "golang.org/x/term", bolt, goleveldb, sqlite, "github.com/redis/go-redis"), nil,
 			"an experiment meets the library, real databases and a real engine as any program does",
 		},
+		{"internal/hostmetrics", list(".", "docs/findings", "internal/diagnose", "internal/diagnose/overview", "internal/exposition"), list(prometheus), list("internal/diagnose/doctor", "internal/journal"), "what is told is what was seen"},
 		{
-			"internal/web", list("internal/diagnose", "internal/diagnose/doctor", "internal/diagnose/overview", "docs/findings"), list(prometheus),
+			"internal/web", list("internal/diagnose", "internal/diagnose/doctor", "internal/diagnose/overview", "docs/findings", "internal/hostmetrics"), list(prometheus),
 			list(".", "internal/journal", "internal/testneed", "github.com/chromedp", xsys), "a page cannot change a lock",
 		},
 		{"vet", list("vet/..."), list(xtools), nil, "an analyzer reads source and nothing of ours"},
@@ -141,6 +144,7 @@ func inner() []layer {
 		{"internal/testneed", nil, nil, nil, "every test may import it"},
 		{"internal/testsystemd", list("internal/testneed"), nil, nil, "it boots systemd and knows nothing of what runs there"},
 		{"internal/realtest", nil, nil, list(xsys, "internal/testsystemd"), "real programs meet the binary, as at a user's: nothing of ours is linked in"},
+		{"deploy", nil, nil, list("internal/exposition", "cluster/clustertest", "go.etcd.io/etcd", "go.uber.org/zap", xsys), "alerts and dashboards meet the programs, as at a user's"},
 		{"internal/archtest", nil, nil, list(xtools), "the rules stand outside what they judge"},
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/solehold/solehold/cluster"
 	"github.com/solehold/solehold/internal/agent/wire"
+	"github.com/solehold/solehold/internal/journal"
 	"github.com/solehold/solehold/internal/lease"
 	"github.com/solehold/solehold/internal/procfs"
 	"github.com/solehold/solehold/internal/procid"
@@ -52,6 +53,10 @@ type agent struct {
 	sent  time.Duration // of the last acknowledged renewal, on CLOCK_BOOTTIME
 	ttl   time.Duration
 	final bool // the lock is lost, whatever comes
+	state journal.Lease
+	notes chan journal.Lease // the newest state, for who writes it down
+
+	untold chan struct{} // closed when nobody writes it down any more
 }
 
 // newAgent starts it. It is a child of this process, and no part of the command's tree.
@@ -66,7 +71,7 @@ func newAgent(c Cluster) (*agent, error) {
 	theirs := os.NewFile(uintptr(fds[1]), "agent")
 	defer theirs.Close()
 	unix.SetNonblock(fds[0], true)
-	a := &agent{c: c, conn: os.NewFile(uintptr(fds[0]), "agent"), due: make(chan struct{}, 1)}
+	a := &agent{c: c, conn: os.NewFile(uintptr(fds[0]), "agent"), due: make(chan struct{}, 1), notes: make(chan journal.Lease, 1)}
 	if a.timer, err = cluster.SystemClock().Timer(a.ring); err == nil {
 		err = a.start(theirs)
 	}
@@ -112,8 +117,12 @@ func (a *agent) listen(heard chan<- wire.Message) {
 		if err != nil {
 			return
 		}
-		if m.Kind == wire.Acked {
+		switch m.Kind {
+		case wire.Acked:
 			a.renewed(m)
+			continue
+		case wire.Trouble:
+			a.note(func(l *journal.Lease) { l.Errors = max(l.Errors, m.Errors) })
 			continue
 		}
 		heard <- m // the loop takes every message, or this process ends
@@ -174,7 +183,14 @@ func (a *agent) renewed(m wire.Message) {
 	defer a.mu.Unlock()
 	if !a.final && m.Sent >= a.sent && m.Sent <= procid.SinceBoot() {
 		a.sent, a.ttl = m.Sent, m.TTL
-		a.timer.Set(a.sent + lease.TimesOf(a.ttl).Tell)
+		until := a.sent + lease.TimesOf(a.ttl).Tell
+		a.timer.Set(until)
+		a.noteLocked(func(l *journal.Lease) {
+			if l.TTL > 0 {
+				l.Renewals++
+			}
+			l.Until, l.TTL = until, a.ttl
+		})
 	}
 }
 
@@ -298,6 +314,10 @@ func (a *agent) close() {
 	}
 	a.timer.Stop()
 	a.conn.Close()
+	if a.untold != nil {
+		close(a.untold)
+		a.untold = nil
+	}
 	if a.heard == nil {
 		return
 	}

@@ -45,6 +45,7 @@ func (r *runner) takeCluster(ctx context.Context) error {
 		return err
 	}
 	r.agent = a
+	a.tell(r)
 	r.log(solehold.Event{Kind: journal.Acquired, Detail: "lock of the cluster: " + r.clusterPlace()})
 	return nil
 }

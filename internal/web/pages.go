@@ -97,6 +97,7 @@ func (s *Server) Handler() http.Handler {
 	} {
 		mux.HandleFunc(path, answer)
 	}
+	mux.Handle("/metrics", s.metrics.Handler())
 	return s.guard(mux)
 }
 

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/solehold/solehold/internal/diagnose/overview"
+	"github.com/solehold/solehold/internal/hostmetrics"
 )
 
 // Options say what to show, and to whom.
@@ -51,6 +52,7 @@ const (
 type Server struct {
 	o       Options
 	watcher *overview.Watcher
+	metrics *hostmetrics.Metrics
 	pages   pages
 	hosts   map[string]bool
 
@@ -80,7 +82,8 @@ func New(o Options) (*Server, error) {
 	for _, name := range o.Hosts {
 		s.hosts[hostName(name)] = true
 	}
-	return s, nil
+	s.metrics, err = hostmetrics.New(s.host)
+	return s, err
 }
 
 // Serve answers on l until ctx ends, and then closes it. The error is nil then.

@@ -7,6 +7,7 @@
 //	agent  granted | refused | failed
 //	run    tree*               what to stop if the run itself cannot
 //	agent  acked*              the deadlines count from here
+//	agent  trouble*            how many requests the engine has failed
 //	agent  told, kill          stop now, kill now
 //	run    release             everything has ended
 //	agent  released
@@ -43,6 +44,7 @@ const (
 	Failed   Kind = "failed"
 	Tree     Kind = "tree"
 	Acked    Kind = "acked"
+	Trouble  Kind = "trouble"
 	Told     Kind = "told"
 	Kill     Kind = "kill"
 	Release  Kind = "release"
@@ -95,6 +97,8 @@ type Message struct {
 	// Sent is when the last acknowledged renewal was sent, on CLOCK_BOOTTIME; TTL counts from there.
 	Sent time.Duration `json:"sent,omitempty"`
 	TTL  time.Duration `json:"ttl,omitempty"`
+	// Errors counts the requests that the engine has failed until now.
+	Errors uint64 `json:"errors,omitempty"`
 
 	// PID and Start name the first process of the tree, Cgroup the directory of its group; PID is 0 before it is started.
 	PID    int    `json:"pid,omitempty"`
@@ -109,7 +113,7 @@ type Message struct {
 // check refuses what this version does not know.
 func (m Message) check() error {
 	switch m.Kind {
-	case Start, Waiting, Delayed, Granted, Refused, Failed, Tree, Acked, Told, Kill, Release, Released:
+	case Start, Waiting, Delayed, Granted, Refused, Failed, Tree, Acked, Trouble, Told, Kill, Release, Released:
 	default:
 		return fmt.Errorf("%w (kind %.40q)", ErrWire, m.Kind)
 	}

@@ -21,6 +21,7 @@ func TestRoundTrip(t *testing.T) {
 		},
 		{Kind: wire.Granted, Engine: "etcd", Key: "/p/claim/x", Token: 9, Sent: 5, TTL: 6},
 		{Kind: wire.Tree, PID: 7, Start: 8, Cgroup: "/sys/fs/cgroup/x"},
+		{Kind: wire.Trouble, Errors: 3},
 		{Kind: wire.Failed, Fault: wire.Away, Text: "no answer"},
 		{Kind: wire.Released},
 	}
