@@ -12,6 +12,7 @@ made_policy=
 # A program and the package it is in. A pattern is a path.
 wanted='
 strace                           strace
+chromium                         chromium
 flock                            util-linux
 ip                               iproute2
 setsid                           util-linux

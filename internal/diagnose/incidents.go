@@ -40,6 +40,11 @@ func IncidentIDs(ctx context.Context, dir string, o *solehold.Options) ([]string
 	return ids, err
 }
 
+// IncidentParts names the files of an incident.
+func IncidentParts(ctx context.Context, dir string, o *solehold.Options, id string) ([]string, error) {
+	return inState(ctx, dir, o, func(state *os.Root) ([]string, error) { return evidence.Parts(state, id) })
+}
+
 // IncidentPart reads a file of an incident. The error is evidence.ErrNoIncident
 // where there is no such one.
 func IncidentPart(ctx context.Context, dir string, o *solehold.Options, name PartName) (Part, error) {

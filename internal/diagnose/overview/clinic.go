@@ -2,6 +2,7 @@ package overview
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -73,11 +74,11 @@ func (c *clinic) tell(rows []Directory) {
 		d := &rows[i]
 		for _, f := range c.report.Findings {
 			switch {
-			case f.ID == "SH030" && f.Path == d.Dir && d.State == solehold.Held:
+			case f.ID == "SH030" && isAbout(f, d) && d.State == solehold.Held:
 				d.State = solehold.Split
-			case f.ID == "SH033" && f.Path == d.Dir && d.State == solehold.Free:
+			case f.ID == "SH033" && isAbout(f, d) && d.State == solehold.Free:
 				d.State = solehold.Unguarded
-			case f.ID == "SH006" && (f.Path == d.Dir || strings.HasPrefix(f.Path, d.Dir+"/"+datadir.StateName+"/")):
+			case f.ID == "SH006" && isAbout(f, d):
 				d.Waiters += len(f.Waiters)
 				continue
 			default:
@@ -86,4 +87,14 @@ func (c *clinic) tell(rows []Directory) {
 			d.Findings = append(d.Findings[:len(d.Findings):len(d.Findings)], f.ID+": "+f.Title)
 		}
 	}
+}
+
+// isAbout says whether a finding is about a directory. Its name may be that of another
+// one in another container as well: so its owner must be among those whom the finding
+// names.
+func isAbout(f doctor.Finding, d *Directory) bool {
+	if f.Path != d.Dir && !strings.HasPrefix(f.Path, d.Dir+"/"+datadir.StateName+"/") {
+		return false
+	}
+	return d.Owner == nil || !d.Owner.Visible() || slices.ContainsFunc(f.Holders, func(p doctor.Process) bool { return p.PID == d.Owner.PID })
 }

@@ -1,6 +1,7 @@
 package overview
 
 import (
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -46,10 +47,10 @@ func (w *Watcher) discover() {
 	}
 	rows = slices.DeleteFunc(rows, func(l procfs.Lock) bool { return l.Waiting || !ours(l) })
 	unknown := w.assign(rows)
-	names := inodes(unknown)
-	w.locks.due = len(unknown) > 0 && (names != w.locks.before || late)
+	now := names(unknown)
+	w.locks.due = len(unknown) > 0 && (now != w.locks.before || late)
 	if w.locks.due && !w.locks.rest() {
-		w.locks.due, w.locks.before, w.locks.sought = false, names, time.Now()
+		w.locks.due, w.locks.before, w.locks.sought = false, now, time.Now()
 		w.seek()
 		w.locks.took = time.Since(w.locks.sought)
 		unknown = w.assign(rows)
@@ -64,17 +65,17 @@ func ours(l procfs.Lock) bool { return l.Type == "OFDLCK" && l.Start == ownByte 
 // assign counts the rows of each known directory, and returns the others. A
 // directory whose count changes is read anew.
 func (w *Watcher) assign(rows []procfs.Lock) (unknown []procfs.Lock) {
-	known := map[uint64]*entry{}
+	known := map[procfs.FileID]*entry{}
 	count := map[*entry]int{}
 	for _, e := range w.entries {
-		for _, ino := range append(e.marks, e.key.Ino) {
-			if ino != 0 {
-				known[ino] = e
+		for _, id := range append(e.marks, procfs.FileID(e.key), procfs.FileID(e.lock)) {
+			if id != (procfs.FileID{}) {
+				known[id] = e
 			}
 		}
 	}
 	for _, l := range rows {
-		if e := known[l.Inode]; e != nil {
+		if e := known[l.FileID()]; e != nil {
 			count[e]++
 		} else {
 			unknown = append(unknown, l)
@@ -88,11 +89,11 @@ func (w *Watcher) assign(rows []procfs.Lock) (unknown []procfs.Lock) {
 	return unknown
 }
 
-// inodes names locks for a comparison.
-func inodes(rows []procfs.Lock) string {
+// names makes a text of locks, for a comparison.
+func names(rows []procfs.Lock) string {
 	var all []string
 	for _, l := range rows {
-		all = append(all, strconv.FormatUint(l.Inode, 10))
+		all = append(all, fmt.Sprint(l.FileID()))
 	}
 	slices.Sort(all)
 	return strings.Join(all, " ")
@@ -122,9 +123,9 @@ func (w *Watcher) seekIn(pid int, all []procfs.Descriptor) {
 		if d.Type != procfs.Directory {
 			continue
 		}
-		if ino, ok := w.lockOn(pid, d.FD); ok {
-			if e := w.found(pid, d); e != nil && !slices.Contains(e.marks, ino) {
-				e.marks, e.forced = append(e.marks, ino), true
+		if id, ok := w.lockOn(pid, d.FD); ok {
+			if e := w.found(pid, d); e != nil {
+				e.explains(id)
 				found = append(found, e)
 			}
 		}
@@ -140,15 +141,29 @@ func (w *Watcher) seekIn(pid int, all []procfs.Descriptor) {
 		if err != nil || filepath.Base(strings.TrimSuffix(target, " (deleted)")) != datadir.LockName {
 			continue
 		}
-		if ino, ok := w.lockOn(pid, d.FD); ok {
-			w.lockOf(found, target).marks = append(w.lockOf(found, target).marks, ino)
+		if id, ok := w.lockOn(pid, d.FD); ok {
+			lockOf(found, target).explains(id)
 		}
 	}
 }
 
+// mostMarks is how many locks a directory explains; old ones are forgotten.
+const mostMarks = 8
+
+// explains notes that a row of the kernel's list is about this directory.
+func (e *entry) explains(id procfs.FileID) {
+	if slices.Contains(e.marks, id) {
+		return
+	}
+	if len(e.marks) == mostMarks {
+		e.marks = slices.Delete(e.marks, 0, 1)
+	}
+	e.marks, e.forced = append(e.marks, id), true
+}
+
 // lockOf is the directory that a lock file belongs to; where the state directory
 // lies elsewhere any of the process does, for its lock only has to be explained.
-func (w *Watcher) lockOf(found []*entry, target string) *entry {
+func lockOf(found []*entry, target string) *entry {
 	for _, e := range found {
 		if strings.HasPrefix(target, e.path+"/") {
 			return e
@@ -157,17 +172,17 @@ func (w *Watcher) lockOf(found []*entry, target string) *entry {
 	return found[0]
 }
 
-// lockOn gives the inode of our lock on a descriptor, as the kernel's list has it.
-func (w *Watcher) lockOn(pid, fd int) (uint64, bool) {
+// lockOn gives the file of our lock on a descriptor, as the kernel's list has it.
+func (w *Watcher) lockOn(pid, fd int) (id procfs.FileID, ok bool) {
 	info, err := w.proc.FDInfo(pid, fd)
 	if err != nil {
-		return 0, false
+		return id, false
 	}
 	i := slices.IndexFunc(info.Locks, ours)
 	if i < 0 {
-		return 0, false
+		return id, false
 	}
-	return info.Locks[i].Inode, true
+	return info.Locks[i].FileID(), true
 }
 
 // found is the entry of a directory that a process holds. The name is that of the

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -58,6 +59,12 @@ func act(verb, arg string) error {
 	case "wait":
 		go solehold.Acquire(context.Background(), arg, &solehold.Options{Wait: solehold.WaitForever})
 		return nil
+	case "nobody":
+		return errors.Join(syscall.Setgroups(nil), syscall.Setgid(65534), syscall.Setuid(65534))
+	case "look":
+		d, _ := overview.Look(context.Background(), overview.Options{Paths: []string{arg}, Examine: -1}).Find(arg)
+		_, err := fmt.Println(d.State, d.Problem.Kind)
+		return err
 	case "write":
 		_, err := os.OpenFile(arg, os.O_RDWR|os.O_CREATE, 0o644)
 		return err
@@ -81,6 +88,13 @@ type actor struct {
 func start(t testing.TB, steps ...string) *actor {
 	t.Helper()
 	a := &actor{Cmd: exec.Command(os.Args[0])}
+	run(t, a, steps...)
+	return a
+}
+
+// run starts an actor and waits until it is ready; it returns what it said before.
+func run(t testing.TB, a *actor, steps ...string) (said string) {
+	t.Helper()
 	a.Env = append(os.Environ(), actVar+"="+strings.Join(steps, "\n"))
 	in, err := a.StdinPipe()
 	must(t, err)
@@ -89,11 +103,13 @@ func start(t testing.TB, steps ...string) *actor {
 	must(t, a.Start())
 	a.in = in
 	t.Cleanup(a.end)
-	line, _ := bufio.NewReader(out).ReadString('\n')
-	if line != "ready\n" {
-		t.Fatalf("%v: %s", steps, line)
+	for lines := bufio.NewScanner(out); lines.Scan(); said += lines.Text() {
+		if lines.Text() == "ready" {
+			return said
+		}
 	}
-	return a
+	t.Fatalf("%v: %s", steps, said)
+	return said
 }
 
 // end lets it go: its locks end with it, without a release.

@@ -10,6 +10,7 @@ package overview
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/solehold/solehold"
@@ -128,7 +129,7 @@ type Host struct {
 	At time.Time `json:"at"`
 	// Directories are sorted by path.
 	Directories []Directory `json:"directories"`
-	// LeftOut counts directories beyond the limit.
+	// LeftOut counts directories beyond the limit, up to as many again.
 	LeftOut int `json:"left_out,omitempty"`
 	// Unseen counts locks of solehold whose directory could not be found: their
 	// holders belong to other users, or to another pid namespace.
@@ -142,11 +143,12 @@ type Host struct {
 // Look looks once.
 func Look(ctx context.Context, o Options) Host { return NewWatcher(o).Look(ctx) }
 
-// Find returns the row of a path; false where there is none.
+// Find returns the row of a path, by what name this host finds it or else by what name
+// its holder does; false where there is none.
 func (h Host) Find(path string) (Directory, bool) {
-	for _, d := range h.Directories {
-		if d.Path == path || d.Dir == path {
-			return d, true
+	for _, name := range []func(Directory) string{func(d Directory) string { return d.Path }, func(d Directory) string { return d.Dir }} {
+		if i := slices.IndexFunc(h.Directories, func(d Directory) bool { return name(d) == path }); i >= 0 {
+			return h.Directories[i], true
 		}
 	}
 	return Directory{}, false

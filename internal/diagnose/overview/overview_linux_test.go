@@ -1,6 +1,7 @@
 package overview_test
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -201,7 +202,39 @@ func TestLimit(t *testing.T) {
 	for range 5 {
 		o.Paths = append(o.Paths, dataDir(t))
 	}
-	if h := overview.Look(t.Context(), o); len(h.Directories) != 2 || h.LeftOut < 3 {
+	if h := overview.Look(t.Context(), o); len(h.Directories) != 2 || h.LeftOut != 2 { // and no more are counted
 		t.Errorf("%d shown, %d left out", len(h.Directories), h.LeftOut)
+	}
+}
+
+// What changes while it is read is read again: the last of many holders is shown, not
+// the one whose end and successor came in the middle of a look.
+func TestChangesDuringLook(t *testing.T) {
+	t.Parallel()
+	dir := dataDir(t)
+	w := quiet(dir)
+	for range 30 {
+		done := make(chan uint64)
+		go func() {
+			defer close(done)
+			for range 10 {
+				lock, err := solehold.Acquire(context.Background(), dir, &solehold.Options{NoSync: true})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				token := lock.Token()
+				lock.Release()
+				done <- token
+			}
+		}()
+		var last uint64
+		for token := range done {
+			w.Look(t.Context())
+			last = token
+		}
+		if d, _ := w.Look(t.Context()).Find(dir); d.Token != last || d.State != solehold.Free || d.Acquired != int(last) {
+			t.Fatalf("token %d, %d lives, %s; not %d", d.Token, d.Acquired, d.State, last)
+		}
 	}
 }

@@ -24,7 +24,8 @@ type reader struct {
 	known  bool // it was read at least once
 	probed bool // somebody writes down the answers of the service
 	when   time.Time
-	key    datadir.Key
+	key    datadir.Key // of the directory
+	lock   datadir.Key // of the lock file
 
 	follower journal.Follower
 	story    story
@@ -64,6 +65,7 @@ func (r *reader) look(ctx context.Context, o *solehold.Options, forced bool) (ch
 	r.seen, r.known, r.when = now, true, time.Now()
 	r.key, _ = datadir.KeyOf(r.path)
 	r.row = r.read(ctx, o)
+	r.lock, _ = datadir.KeyOf(r.files[lockFile])
 	return true
 }
 
@@ -90,10 +92,11 @@ func (r *reader) sign() (s signature) {
 	return s
 }
 
-func (r *reader) at(state string) {
+func (r *reader) at(state string) [3]string {
 	for i, name := range [3]string{datadir.LockName, journal.Name, journal.PulseName} {
 		r.files[i] = state + "/" + name
 	}
+	return r.files
 }
 
 func stampOf(path string) stamp {
@@ -195,9 +198,10 @@ func (r *reader) history() (p journal.Pulse, err error) {
 		return p, err
 	}
 	defer s.Close()
-	r.at(s.Path())
+	if before := r.files; r.at(s.Path()) != before {
+		r.known = false // they lie elsewhere: what was seen before all was read is not theirs
+	}
 	r.probed = stampOf(r.files[healthFile]).there
-	r.seen = r.sign()           // from before the files are read
 	p, _ = journal.ReadPulse(s) // half written is as good as none
 	return p, r.follower.Next(s, func() { r.story = story{} }, r.story.add)
 }

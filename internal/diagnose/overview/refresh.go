@@ -27,6 +27,7 @@ type result struct {
 	entry *entry     // nil at the end
 	row   *Directory // nil where it is as it was
 	key   datadir.Key
+	lock  datadir.Key
 }
 
 // inbox is where results arrive, also those of a goroutine that nobody waits for
@@ -123,9 +124,9 @@ func (at where) work(ctx context.Context, in *inbox, jobs []job) {
 		switch {
 		case changed || j.again:
 			row := j.reader.row
-			in.put(result{at.point, j.entry, &row, j.reader.key})
+			in.put(result{at.point, j.entry, &row, j.reader.key, j.reader.lock})
 		case i%sign == sign-1:
-			in.put(result{at.point, j.entry, nil, j.reader.key})
+			in.put(result{group: at.point, entry: j.entry})
 		}
 		if errors.Is(j.reader.row.Err, solehold.ErrUnanswered) {
 			return // and nobody else there will answer
@@ -143,7 +144,7 @@ func (w *Watcher) accept() (done int) {
 		}
 		e := r.entry
 		if r.row != nil && (!e.read || !e.row.hung() || !r.row.hung()) {
-			e.row, e.read, e.key = *r.row, true, r.key
+			e.row, e.read, e.key, e.lock = *r.row, true, r.key, r.lock
 			w.dirty = true
 		}
 	}

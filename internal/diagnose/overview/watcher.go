@@ -5,7 +5,9 @@ import (
 	"context"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/solehold/solehold"
@@ -22,7 +24,7 @@ type Watcher struct {
 
 	mu      sync.Mutex
 	entries map[string]*entry // by path
-	leftOut int
+	leftOut map[string]bool   // what is beyond the limit, as far as that is counted
 	groups  map[string]*group // by mount point
 	inbox   inbox
 	mounts  []procfs.Mount
@@ -31,7 +33,8 @@ type Watcher struct {
 	clinic  clinic
 	rooted  time.Time // when the roots were listed
 	dirty   bool      // something has changed since the last answer
-	last    Host
+	last    atomic.Pointer[Host]
+	gates   gates
 }
 
 // entry is one directory.
@@ -40,9 +43,10 @@ type entry struct {
 	named  bool   // by the caller
 	point  string // where its file system is mounted
 	key    datadir.Key
-	marks  []uint64 // inodes of mark and lock as the kernel's list has them
-	held   int      // rows of the list that are about it
-	forced bool     // it must be read anew
+	lock   datadir.Key     // of the lock file
+	marks  []procfs.FileID // mark and lock as the kernel's list has them
+	held   int             // rows of the list that are about it
+	forced bool            // it must be read anew
 	reader *reader
 	row    Directory
 	read   bool // there is a row
@@ -71,7 +75,7 @@ func NewWatcher(o Options) *Watcher {
 	if o.Proc == (procfs.FS{}) {
 		o.Proc = procfs.Default()
 	}
-	w := &Watcher{o: o, proc: o.Proc, entries: map[string]*entry{}, groups: map[string]*group{}, inbox: inbox{bell: make(chan struct{}, 1)}}
+	w := &Watcher{o: o, proc: o.Proc, entries: map[string]*entry{}, leftOut: map[string]bool{}, groups: map[string]*group{}, inbox: inbox{bell: make(chan struct{}, 1)}}
 	for _, path := range o.Paths {
 		w.name(path)
 	}
@@ -92,12 +96,22 @@ func (w *Watcher) Look(ctx context.Context) Host {
 	if w.clinic.take(ctx) {
 		w.dirty = true
 	}
-	if w.dirty || w.last.Revision == 0 {
-		w.last = w.host()
+	h := w.Last()
+	if w.dirty || h.Revision == 0 {
+		h = w.host(h.Revision + 1)
 		w.dirty = false
 	}
-	w.last.At = time.Now().UTC()
-	return w.last
+	h.At = time.Now().UTC()
+	w.last.Store(&h)
+	return h
+}
+
+// Last is what the last look saw; before the first one it has the revision 0.
+func (w *Watcher) Last() Host {
+	if h := w.last.Load(); h != nil {
+		return *h
+	}
+	return Host{Directories: []Directory{}}
 }
 
 // name adds a directory that is told about in any case.
@@ -116,8 +130,9 @@ func (w *Watcher) add(path string) *entry {
 		return e
 	}
 	if len(w.entries) >= w.o.Limit {
-		w.leftOut++
-		w.dirty = true
+		if !w.leftOut[path] && len(w.leftOut) < w.o.Limit {
+			w.leftOut[path], w.dirty = true, true
+		}
 		return nil
 	}
 	e := &entry{path: path, reader: &reader{path: path}}
@@ -132,9 +147,9 @@ func (w *Watcher) forget() {
 		switch p := e.row.Problem; {
 		case e.named || p == nil || p.Kind != Vanished:
 			e.gone = time.Time{}
-		case e.gone.IsZero():
+		case e.gone.IsZero() && !strings.HasPrefix(path, "/proc/"):
 			e.gone = time.Now()
-		case time.Since(e.gone) > remembered:
+		case time.Since(e.gone) > remembered, strings.HasPrefix(path, "/proc/"): // it was seen through a process that is gone
 			delete(w.entries, path)
 			w.dirty = true
 		}
@@ -142,8 +157,8 @@ func (w *Watcher) forget() {
 }
 
 // host puts the answer together.
-func (w *Watcher) host() Host {
-	h := Host{Revision: w.last.Revision + 1, LeftOut: w.leftOut, Unseen: w.locks.unseen, Directories: []Directory{}}
+func (w *Watcher) host(revision uint64) Host {
+	h := Host{Revision: revision, LeftOut: len(w.leftOut), Unseen: w.locks.unseen, Directories: []Directory{}}
 	h.Doctor, h.Examined = w.clinic.report, w.clinic.at
 	names := map[datadir.Key]bool{}
 	for _, e := range w.entries {

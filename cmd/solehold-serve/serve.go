@@ -1,0 +1,114 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/solehold/solehold/internal/diagnose/overview"
+	"github.com/solehold/solehold/internal/web"
+	"github.com/spf13/cobra"
+)
+
+const (
+	defaultListen = "127.0.0.1:9321"
+	exitFailed    = 74
+)
+
+// run runs one command line and returns the exit code.
+func run(ctx context.Context, out, errs io.Writer, args []string) int {
+	root := command(out)
+	root.SetArgs(args)
+	root.SetOut(out)
+	root.SetErr(errs)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return 0
+	}
+	code, next := web.CodeUsage, "see solehold serve --help"
+	if e, ok := errors.AsType[*web.ListenError](err); ok {
+		code, next = e.Code, e.Next
+	} else if errors.Is(err, errServe) {
+		code, next = exitFailed, "start it again"
+	}
+	fmt.Fprintf(errs, "solehold: %s\n  next: %s\n", printable(err.Error()), next)
+	return code
+}
+
+var errServe = errors.New("the page is no longer served")
+
+// printable replaces what a terminal would obey: paths are others' words.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return '?'
+	}, s)
+}
+
+func command(out io.Writer) *cobra.Command {
+	var o web.Options
+	var listen string
+	cmd := &cobra.Command{
+		Use:   "serve [PATH...]",
+		Short: "Show on a local page who owns which data directory",
+		Long: `Show on a local page who owns which data directory, what happened to each, who
+waits for whom, and what doctor finds. Directories that somebody holds are found
+by themselves; a PATH is shown whether somebody has it or not.
+
+It only shows: it answers GET, on a loopback address or a Unix socket, takes no
+lock and writes no file. Start it as root to see the holders of all users.
+
+Exit codes:
+  0   it was stopped
+  64  the command line, or an address that others could reach
+  73  the port or the path of the socket is in use
+  74  it could not go on
+  77  this user may not listen there`,
+		Example: `  solehold serve
+  solehold serve --listen unix:/run/solehold.sock /srv/kb/data
+  ssh -L 9321:127.0.0.1:9321 host   # from elsewhere`,
+		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: "solehold serve"},
+		SilenceErrors: true, SilenceUsage: true,
+		RunE: func(cmd *cobra.Command, paths []string) error {
+			o.Overview.Paths = paths
+			return serve(cmd.Context(), out, listen, o)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&listen, "listen", defaultListen, "a loopback `address` with its port, or unix:PATH")
+	f.StringArrayVar(&o.Hosts, "allow-host", nil, "a `name` by which a browser may ask, beside localhost (again for more)")
+	f.StringArrayVar(&o.Overview.Roots, "root", nil, "a base `directory` of data roots (solehold root): show each of them (again for more)")
+	f.DurationVar(&o.Overview.MaxAge, "max-age", 0, "also tell of directories that are held for longer, e.g. 24h")
+	f.DurationVar(&o.Overview.Timeout, "timeout", 2*time.Second, "how long a file system may take to answer")
+	f.DurationVar(&o.Overview.Examine, "examine", overview.DefaultExamine, "the shortest pause between two looks of doctor")
+	return cmd
+}
+
+func serve(ctx context.Context, out io.Writer, listen string, o web.Options) error {
+	if o.Overview.Timeout <= 0 || o.Overview.Examine <= 0 || o.Overview.MaxAge < 0 {
+		return errors.New("--timeout, --examine and --max-age are more than nothing")
+	}
+	s, err := web.New(o)
+	if err != nil {
+		return err
+	}
+	l, err := web.Listen(listen)
+	if err != nil {
+		return err
+	}
+	where := "http://" + l.Addr().String() + "/"
+	if l.Addr().Network() == "unix" {
+		where = "unix:" + l.Addr().String()
+	}
+	fmt.Fprintf(out, "solehold: serving %s\n", printable(where))
+	if err := s.Serve(ctx, l); err != nil {
+		return fmt.Errorf("%w: %w", errServe, err)
+	}
+	return nil
+}

@@ -1,0 +1,213 @@
+package web_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/solehold/solehold/internal/diagnose/overview"
+	"github.com/solehold/solehold/internal/journal"
+)
+
+// Each page is there, as HTML and as JSON, without any script.
+func TestPages(t *testing.T) {
+	t.Parallel()
+	dir := dataDir(t)
+	evidence(t, dir, "20261129T132007Z-1", "pid 7 has not answered for 94s.")
+	cmd, _ := start(t, []string{"kb", "--addr", ":8080"}, "hold "+dir)
+	o := shows(dir)
+	o.Overview.Examine = time.Hour
+	base := serve(t, o)
+	q := "?path=" + url.QueryEscape(dir)
+	pid := " pid " + itoa(cmd.Process.Pid) + " "
+	for path, wants := range map[string][]string{
+		"/":                         {dir, "HELD", "●", strings.TrimSpace(pid), ">1<", `href="/dir` + strings.ReplaceAll(q, "&", "&amp;") + `"`},
+		"/?state=HELD&q=" + dir[4:]: {dir},
+		"/?q=no-such":               {"Nothing here is like that"},
+		"/dir" + q:                  {"HELD", "proven, lock, start time, boot", "20261129T132007Z-1", "acquired", "<svg", "token 1", "has not answered for 94s"},
+		"/dir" + q + "&page=7":      {"No events on this page"},
+		"/incident" + q:             {"has not answered for 94s", "waits.txt", "&lt;script&gt;"},
+		"/incident" + q + "&id=20261129T132007Z-1&file=waits.txt": {"nothing waits"},
+		"/waits":             {"Who waits for whom", "<svg"},
+		"/findings":          {"Findings", "processes and"},
+		"/finding/SH030":     {"two services write to one data directory", "<h2>What was seen</h2>"},
+		"/api/overview":      {`"path":"` + dir + `"`, `"state":"HELD"`},
+		"/api/directory" + q: {`"token":1`, `"kind":"acquired"`, `"incidents":[{"id":"20261129T132007Z-1"`},
+		"/api/findings":      {`"report":{"findings":[`},
+		"/api/graph":         {`"nodes":[`},
+		"/api/incident" + q:  {`"text":"# pid 7 has not answered`},
+	} {
+		code, text := get(t, base+path)
+		if code != http.StatusOK {
+			t.Errorf("%s: %d %s", path, code, text)
+		}
+		for _, want := range wants {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s: no %q in\n%s", path, want, text)
+			}
+		}
+		if strings.HasPrefix(path, "/api/") && !json.Valid([]byte(text)) {
+			t.Errorf("%s: no JSON", path)
+		}
+	}
+}
+
+// What is not there is a page that says so, never a file of the system.
+func TestNotThere(t *testing.T) {
+	t.Parallel()
+	dir := dataDir(t)
+	evidence(t, dir, "20261129T132007Z-1", "x")
+	base := serve(t, shows(dir))
+	q := "?path=" + url.QueryEscape(dir)
+	for _, path := range []string{
+		"/no-such", "/dir", "/dir?path=/etc", "/dir?path=" + url.QueryEscape(dir+"/.."), "/incident?path=/etc", "/finding/SH999", "/finding/..%2f..%2fgo.mod",
+		"/incident" + q + "&id=..", "/incident" + q + "&id=20261129T132007Z-1&file=../../lock", "/incident" + q + "&id=20261129T132007Z-1&file=%2fetc%2fpasswd",
+		"/incident" + q + "&id=20991129T132007Z-1", "/api/directory?path=/etc", "/api/incident" + q + "&id=x", "/style.css/../../web.go", "/assets/style.css", "/%00",
+	} {
+		code, text := get(t, base+path)
+		if code != http.StatusNotFound || strings.Contains(text, "root:") {
+			t.Errorf("%s: %d %.200s", path, code, text)
+		}
+	}
+	for _, text := range []string{"GET /../../../../etc/passwd HTTP/1.1", "GET //etc/passwd HTTP/1.1", "GET /style.css%2f..%2f..%2fweb.go HTTP/1.1"} {
+		answer := raw(t, base, text+"\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+		if strings.Contains(answer, " 200 ") {
+			t.Errorf("%s: %.300s", text, answer)
+		}
+	}
+}
+
+// hostile are texts that others may choose.
+func hostile() []string {
+	return []string{
+		`"><script>alert(1)</script>`, `<img src=x onerror=alert(1)>`, "\u202egnp.exe\u2066", "\x1b]0;owned\x07\x1b[2J", "javascript:alert(1)",
+		"{{.Host}}", "\u2028\u2029", "\xff\xfe", strings.Repeat("A", 1<<20), "data: x\n\nevent: evil",
+	}
+}
+
+// Whatever is in a history, an incident, a path or a command is text, bounded, and
+// does not turn the direction of what is beside it.
+func TestHostileTexts(t *testing.T) {
+	t.Parallel()
+	at := time.Now().Add(-time.Hour)
+	for i, bad := range hostile() {
+		name := strings.NewReplacer("/", "", "\x00", "").Replace(bad)
+		dir := filepath.Join(dataDir(t), "d"+name[:min(len(name), 200)])
+		must(t, os.Mkdir(dir, 0o755))
+		e := journal.Event{
+			Time: at, Seq: 1, Boot: bad[:min(len(bad), 9)], Kind: journal.Acquired, Token: 1, PID: 7, Name: bad, By: bad, Detail: bad, Class: bad[:min(len(bad), 9)],
+		}
+		released, odd := e, e
+		released.Kind, odd.Kind = journal.Vanished, journal.Kind(bad[:min(len(bad), 20)])
+		history(t, dir, e, odd, released)
+		evidence(t, dir, "20261129T132007Z-1", bad)
+		must(t, os.WriteFile(filepath.Join(dir, ".solehold", "incidents", "20261129T132007Z-1", "summary.md"), []byte(bad), 0o600))
+		start(t, []string{strings.ReplaceAll(bad[:min(len(bad), 100_000)], "\x00", "")}, "hold "+dir)
+		base := serve(t, shows(dir))
+		q := "?path=" + url.QueryEscape(dir)
+		for _, path := range []string{"/", "/dir" + q, "/incident" + q, "/findings", "/api/overview", "/api/directory" + q, "/api/incident" + q, "/dir?path=" + url.QueryEscape(bad[:min(len(bad), 2000)])} {
+			_, text := get(t, base+path)
+			if found := regexp.MustCompile(`(?i)<script>|<img|href="javascript|\x{202e}|\x{2066}|\x1b|\x07|\x{2028}`).FindString(text); found != "" && !strings.HasPrefix(path, "/api/") {
+				t.Errorf("%d %s: %q in\n%.3000s", i, path, found, text)
+			}
+			if strings.HasPrefix(path, "/api/") && (!json.Valid([]byte(text)) || strings.ContainsAny(text, "\u202e\x1b\x07\u2028")) {
+				t.Errorf("%d %s: %.300q", i, path, text)
+			}
+			if most := 300_000; len(text) > most && !strings.HasPrefix(path, "/api/incident") {
+				t.Errorf("%d %s: %d bytes", i, path, len(text))
+			}
+		}
+	}
+}
+
+// A directory that vanishes while it is shown, and one that is no use, have a row
+// that says so; the page answers.
+func TestBadDirectories(t *testing.T) {
+	t.Parallel()
+	dir, foreign := filepath.Join(dataDir(t), "kb"), dataDir(t)
+	must(t, os.Mkdir(dir, 0o755))
+	must(t, os.Mkdir(filepath.Join(foreign, ".solehold"), 0o700))
+	must(t, os.Symlink("/etc/shadow", filepath.Join(foreign, ".solehold", "lock")))
+	start(t, nil, "hold "+dir)
+	base := serve(t, shows(foreign))
+	until(t, base+"/", dir)
+	must(t, os.Rename(dir, dir+".away"))
+	until(t, base+"/", "<small>vanished</small>")
+	if code, text := get(t, base+"/dir?path="+url.QueryEscape(dir)); code != http.StatusOK || !strings.Contains(text, "<b>vanished</b>") {
+		t.Errorf("%d %s", code, text)
+	}
+	if _, text := get(t, base+"/dir?path="+url.QueryEscape(foreign)); !strings.Contains(text, "<b>foreign</b>: "+foreign+"/.solehold/lock: it is a symlink") {
+		t.Error(text)
+	}
+}
+
+// The schema in the docs has each field of the answers.
+func TestSchemaIsDocumented(t *testing.T) {
+	t.Parallel()
+	doc, err := os.ReadFile("../../docs/serve.md")
+	must(t, err)
+	dir := dataDir(t)
+	evidence(t, dir, "20261129T132007Z-1", "x")
+	at := time.Now()
+	history(t, dir,
+		journal.Event{Time: at, Kind: journal.Acquired, Token: 1, PID: 7, Name: "kb", Boot: "b"}, journal.Event{Time: at, Kind: journal.Ready, Token: 1},
+		journal.Event{Time: at, Kind: journal.Restart, Token: 1}, journal.Event{Time: at, Kind: journal.Restart, Token: 1, Detail: "giving up"}, journal.Event{Time: at, Kind: journal.Vanished, Token: 1, Class: "crash", Detail: "x"},
+	)
+	start(t, nil, "hold "+dir)
+	o := shows(dir)
+	o.Overview.Examine = time.Hour
+	base := serve(t, o)
+	q := "?path=" + url.QueryEscape(dir)
+	for _, path := range []string{"/api/overview", "/api/directory" + q, "/api/findings", "/api/graph", "/api/incident" + q} {
+		_, text := get(t, base+path)
+		var answer any
+		must(t, json.Unmarshal([]byte(text), &answer))
+		for name := range names(answer, map[string]bool{}) {
+			if !strings.Contains(string(doc), "`"+name+"`") {
+				t.Errorf("%s: docs/serve.md does not tell of %q", path, name)
+			}
+		}
+		if !strings.Contains(string(doc), "`"+strings.TrimSuffix(path, q)) {
+			t.Errorf("docs/serve.md does not tell of %s", path)
+		}
+	}
+}
+
+// names collects the names of fields; those of findings' ids are no fields.
+func names(v any, all map[string]bool) map[string]bool {
+	switch v := v.(type) {
+	case map[string]any:
+		for name, value := range v {
+			if !strings.HasPrefix(name, "SH0") {
+				all[name] = true
+			}
+			names(value, all)
+		}
+	case []any:
+		for _, value := range v {
+			names(value, all)
+		}
+	}
+	return all
+}
+
+// A directory is found again under the name by which its holder knows it.
+func TestByEitherName(t *testing.T) {
+	t.Parallel()
+	dir := dataDir(t)
+	link := filepath.Join(dataDir(t), "link")
+	must(t, os.Symlink(dir, link))
+	w := overview.NewWatcher(overview.Options{Paths: []string{link}, Examine: -1})
+	w.Look(t.Context())
+	for _, path := range []string{dir, link} {
+		if _, err := w.Past(t.Context(), path, 1); err != nil {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+}
