@@ -264,7 +264,7 @@ func (c *cradle) occupy(pid int) error {
 	haveThreads()
 	got := 0
 	for range tries {
-		if taken, _ := filepath.Glob(fmt.Sprintf("/proc/[0-9]*/task/%d", pid)); len(taken) > 0 && unix.Kill(pid, 0) == nil {
+		if taken, _ := filepath.Glob(fmt.Sprintf("/proc/[0-9]*/task/%d", pid)); len(taken) > 0 && taken[0] != fmt.Sprintf("/proc/%d/task/%d", pid, pid) {
 			return nil // a thread has it, of this process or a bystander, and keeps it: it answers signals as a process would
 		}
 		if err := c.nextPID(pid); err != nil {
