@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"runtime"
 	"sync"
 	"syscall"
@@ -263,8 +264,8 @@ func (c *cradle) occupy(pid int) error {
 	haveThreads()
 	got := 0
 	for range tries {
-		if _, err := os.Stat(fmt.Sprintf("/proc/self/task/%d", pid)); err == nil {
-			return nil // a thread of this process has it, and keeps it
+		if taken, _ := filepath.Glob(fmt.Sprintf("/proc/[0-9]*/task/%d", pid)); len(taken) > 0 && taken[0] != fmt.Sprintf("/proc/%d/task/%d", pid, pid) {
+			return nil // a thread has it, of this process or a bystander, and keeps it: it answers signals as a process would
 		}
 		if err := c.nextPID(pid); err != nil {
 			return err
