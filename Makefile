@@ -9,6 +9,8 @@ LDFLAGS   ?= -s -w
 # The commit is stamped in where git can tell it.
 STAMP     ?= $(if $(shell git rev-parse --verify HEAD 2>/dev/null),,-buildvcs=false)
 TESTFLAGS ?= -timeout 15m
+# Packages that are tested at a time: most tests wait for processes more than they compute.
+TOGETHER  ?= $(shell expr $$(nproc) + 1)
 # What make dist builds, for whom, and under which version.
 DIST           ?= dist
 DIST_PLATFORMS ?= linux/amd64 linux/arm64 windows/amd64 darwin/amd64 darwin/arm64 freebsd/amd64
@@ -42,7 +44,7 @@ all: build
 build: ; $(if $(wildcard cmd/*/*.go),CGO_ENABLED=0 $(GO) build -trimpath $(STAMP) -ldflags "$(LDFLAGS)" -o $(BIN)/ ./cmd/...,@echo "no commands yet")
 
 test: deps lint build
-	$(GO) test $(TESTFLAGS) $(PKGS)
+	$(GO) test $(TESTFLAGS) -p $(TOGETHER) $(PKGS)
 	@$(MAKE) --no-print-directory portable
 	cd bench && $(GO) vet ./... && $(GO) test $(TESTFLAGS) ./...
 	cd packaging && $(GO) vet ./... && $(GO) test $(TESTFLAGS) ./...
