@@ -289,10 +289,11 @@ func (c *cradle) nextPID(pid int) error {
 
 // haveThreads lets Go make the threads that it will want: each takes a number.
 func haveThreads() {
+	pause := unix.NsecToTimespec(int64(5 * time.Millisecond))
 	var all sync.WaitGroup
 	for range 4 {
 		all.Go(func() {
-			unix.Nanosleep(&unix.Timespec{Nsec: int64(5 * time.Millisecond)}, nil)
+			unix.Nanosleep(&pause, nil)
 		})
 	}
 	all.Wait()
