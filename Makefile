@@ -9,6 +9,8 @@ LDFLAGS   ?= -s -w
 # The commit is stamped in where git can tell it.
 STAMP     ?= $(if $(shell git rev-parse --verify HEAD 2>/dev/null),,-buildvcs=false)
 TESTFLAGS ?= -timeout 15m
+# Nothing here uses C, so that everything is compiled once for all; the race detector alone needs it.
+export CGO_ENABLED = 0
 # Packages that are tested at a time: most tests wait for processes more than they compute.
 TOGETHER  ?= $(shell expr $$(nproc) + 1)
 # What make dist builds, for whom, and under which version.
@@ -29,7 +31,7 @@ HEAVY_TESTS ?= /internal/diagnose/doctor$$
 # The race detector needs a C compiler and runs where goroutines share something. The tests of supervise drive the
 # binary, which is built without it.
 RACE      ?= $(if $(shell command -v "$$($(GO) env CC)"),1,0)
-RACE_DIRS ?= . health cluster dataroot reload keylock $(addprefix internal/,oslock procfs procid record journal datadir sdnotify evidence clean diagnose diagnose/doctor diagnose/overview web)
+RACE_DIRS ?= . cluster reload keylock internal/journal internal/diagnose/overview internal/web
 # Left out are those whose work is done by other processes, many of them: the detector sees one process.
 RACE_SKIP ?= Storm|ManyOpens|KillAtRandomPoint|GCRounds|WriteFileIsWhole|KilledOwnerAndCollector|ManyProcesses|NoFalseRefusal|RoundsEverywhere|KilledWriter|Browser|ManyDirectories
 race_pkgs  = $(foreach d,$(RACE_DIRS),$(if $(wildcard $(d)/*.go),./$(d)))
@@ -43,7 +45,7 @@ all: build
 
 build: ; $(if $(wildcard cmd/*/*.go),CGO_ENABLED=0 $(GO) build -trimpath $(STAMP) -ldflags "$(LDFLAGS)" -o $(BIN)/ ./cmd/...,@echo "no commands yet")
 
-test: deps lint build
+test: deps lint
 	$(GO) test $(TESTFLAGS) -p $(TOGETHER) $(PKGS)
 	@$(MAKE) --no-print-directory portable
 	cd bench && $(GO) vet ./... && $(GO) test $(TESTFLAGS) ./...

@@ -37,7 +37,7 @@ func hold(base, pins, name string) {
 		os.Exit(1)
 	}
 	fmt.Println("open")
-	unix.Pause()
+	untilKilled()
 }
 
 // race opens s0 to s99, beginning somewhere, says which it got, and keeps them.
@@ -50,7 +50,7 @@ func race(base, pins, from string) {
 		}
 	}
 	fmt.Println("done")
-	unix.Pause()
+	untilKilled()
 }
 
 // churn opens ephemeral roots, uses and closes them, and says a dot for each step.
@@ -165,4 +165,11 @@ func open(t *testing.T, base, name string, o *dataroot.Options) *dataroot.Root {
 	}
 	t.Cleanup(func() { r.Close() })
 	return r
+}
+
+// untilKilled waits for ever: a pause alone returns for each signal that the runtime sends itself.
+func untilKilled() {
+	for {
+		unix.Pause()
+	}
 }

@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/solehold/solehold"
 	"github.com/solehold/solehold/internal/diagnose/overview"
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -16,6 +17,7 @@ import (
 // topFlags are the flags of `top`.
 type topFlags struct {
 	every   seconds
+	timeout seconds
 	once    bool
 	sort    choice
 	reverse bool
@@ -26,7 +28,7 @@ type topFlags struct {
 const defaultEvery = 2 * time.Second
 
 func (a *app) topCommand() *cobra.Command {
-	f := &topFlags{every: seconds(defaultEvery), sort: choice{orders()[0], orders()}}
+	f := &topFlags{every: seconds(defaultEvery), timeout: seconds(solehold.DefaultTimeout), sort: choice{orders()[0], orders()}}
 	cmd := &cobra.Command{
 		Use:   "top [DIR...]",
 		Short: "Show all data directories of this host, live",
@@ -48,6 +50,7 @@ page keys scroll, q ends.`,
 	cmd.Long += codesHelp("", topCodes())
 	fl := cmd.Flags()
 	fl.Var(&f.every, "every", "the pause between two looks")
+	fl.Var(&f.timeout, "timeout", "how long a file system may take to answer")
 	fl.BoolVar(&f.once, "once", false, "print it once, also on a terminal")
 	fl.Var(&f.sort, "sort", "what to sort by")
 	fl.BoolVar(&f.reverse, "reverse", false, "turn the order round")
@@ -60,7 +63,7 @@ func (a *app) top(cmd *cobra.Command, f *topFlags, dirs []string) error {
 	if f.every <= 0 {
 		return usage(cmd, "--every %s: a pause is longer than nothing", &f.every)
 	}
-	w := overview.NewWatcher(overview.Options{Paths: dirs, Roots: f.roots})
+	w := overview.NewWatcher(overview.Options{Paths: dirs, Roots: f.roots, Timeout: time.Duration(f.timeout)})
 	b := &board{sort: f.sort.value, reverse: f.reverse, filter: f.filter}
 	out := a.terminal()
 	if out == nil || f.once {

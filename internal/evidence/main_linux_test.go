@@ -50,7 +50,9 @@ func play(part, where string) {
 		return
 	}
 	fmt.Println("ready")
-	unix.Pause()
+	for {
+		unix.Pause() // it returns for each signal that the runtime sends itself
+	}
 }
 
 // player starts a copy that plays a part.

@@ -177,7 +177,7 @@ func guarded(args []string) {
 	signal.Ignore(syscall.SIGTERM)
 	lock := solehold.OnlyOrExit(args[0])
 	fmt.Println("token", lock.Token())
-	unix.Pause()
+	untilKilled()
 }
 
 // drop closes all that it was given, as some daemons do, and works in the
@@ -187,5 +187,12 @@ func drop([]string) {
 	if _, err := unix.Open(os.Getenv(solehold.DirVar)+"/file", unix.O_CREAT|unix.O_WRONLY, 0o600); err == nil {
 		fmt.Println("dropped")
 	}
-	unix.Pause()
+	untilKilled()
+}
+
+// untilKilled waits for ever: a pause alone returns for each signal that the runtime sends itself.
+func untilKilled() {
+	for {
+		unix.Pause()
+	}
 }

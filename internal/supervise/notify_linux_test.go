@@ -77,7 +77,7 @@ func sayOne(text string) {
 func joined(args []string) {
 	lock := solehold.OnlyOrExit(args[0])
 	fmt.Println("ready", lock.Ready(), lock.Ready())
-	unix.Pause()
+	untilKilled()
 }
 
 // ears is a service manager as far as its socket goes.

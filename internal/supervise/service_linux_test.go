@@ -89,11 +89,11 @@ func keepLock(args []string) {
 	f, err := os.OpenFile(args[0], os.O_CREATE|os.O_RDWR, 0o600)
 	if err == nil {
 		err = unix.Flock(int(f.Fd()), unix.LOCK_EX)
+		defer f.Close() // so that it stays open till then
 	}
 	fmt.Println("locked", err)
 	io.Copy(io.Discard, os.Stdin)
-	unix.Pause()
-	f.Close()
+	untilKilled()
 }
 
 // served is a run of serve.

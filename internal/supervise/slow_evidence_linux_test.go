@@ -37,7 +37,7 @@ func hang(args []string) {
 		}
 	}
 	fmt.Println("hung")
-	unix.Pause()
+	untilKilled()
 }
 
 // apart runs in a mount namespace of its own, after a script.
