@@ -9,8 +9,6 @@ LDFLAGS   ?= -s -w
 # The commit is stamped in where git can tell it.
 STAMP     ?= $(if $(shell git rev-parse --verify HEAD 2>/dev/null),,-buildvcs=false)
 TESTFLAGS ?= -timeout 15m
-# Nothing here uses C, so that everything is compiled once for all; the race detector alone needs it.
-export CGO_ENABLED = 0
 # Packages that are tested at a time: most tests wait for processes more than they compute.
 TOGETHER  ?= $(shell expr $$(nproc) + 1)
 # What make dist builds, for whom, and under which version.

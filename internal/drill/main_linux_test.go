@@ -101,7 +101,8 @@ func act(what string, args []string) int {
 			return 3
 		}
 	}
-	select {}
+	<-time.After(1 << 62) // for ever: without a timer the runtime ends a program that nothing can wake
+	return 0
 }
 
 // endless drills a directory until it is ended.
