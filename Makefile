@@ -9,6 +9,8 @@ LDFLAGS   ?= -s -w
 # The commit is stamped in where git can tell it.
 STAMP     ?= $(if $(shell git rev-parse --verify HEAD 2>/dev/null),,-buildvcs=false)
 TESTFLAGS ?= -timeout 15m
+# Nothing here uses C, so that everything is compiled once for all; the race detector alone needs it.
+export CGO_ENABLED = 0
 # Packages that are tested at a time: most tests wait for processes more than they compute.
 TOGETHER  ?= $(shell expr $$(nproc) + 1)
 # What make dist builds, for whom, and under which version.
@@ -16,7 +18,7 @@ DIST           ?= dist
 DIST_PLATFORMS ?= linux/amd64 linux/arm64 windows/amd64 darwin/amd64 darwin/arm64 freebsd/amd64
 DIST_CMDS      ?= ./cmd/...
 VERSION        ?= $(or $(shell git describe --tags --match 'v[0-9]*' 2>/dev/null | sed 's/^v//'),0.0.0$(addprefix +git.,$(shell git rev-parse --short HEAD 2>/dev/null)))
-PLATFORMS ?= linux/amd64 linux/386 linux/arm64 darwin/arm64 windows/amd64 freebsd/amd64 wasip1/wasm
+PLATFORMS ?= linux/386 darwin/arm64 windows/amd64 freebsd/amd64 wasip1/wasm
 
 # Packages that are vetted for this system alone: the clients, servers and databases that they or their tests bring take
 # minutes to compile for each other one. Ours all are, so that the files for "other" systems are compiled each time.
@@ -29,7 +31,7 @@ HEAVY_TESTS ?= /internal/diagnose/doctor$$
 # The race detector needs a C compiler and runs where goroutines share something. The tests of supervise drive the
 # binary, which is built without it.
 RACE      ?= $(if $(shell command -v "$$($(GO) env CC)"),1,0)
-RACE_DIRS ?= . cluster reload keylock internal/journal internal/diagnose/overview internal/web
+RACE_DIRS ?= . cluster reload keylock internal/journal internal/diagnose/overview
 # Left out are those whose work is done by other processes, many of them: the detector sees one process.
 RACE_SKIP ?= Storm|ManyOpens|KillAtRandomPoint|GCRounds|WriteFileIsWhole|KilledOwnerAndCollector|ManyProcesses|NoFalseRefusal|RoundsEverywhere|KilledWriter|Browser|ManyDirectories
 race_pkgs  = $(foreach d,$(RACE_DIRS),$(if $(wildcard $(d)/*.go),./$(d)))

@@ -4,8 +4,12 @@ import (
 	"context"
 	"encoding/binary"
 	"encoding/json"
+	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/solehold/solehold/health"
@@ -130,6 +134,27 @@ func (n *Nursery) Word() (what, trouble string) {
 func (n *Nursery) Inner() []int {
 	p := play{stage: &n.stage}
 	return p.inner(&start{members: below(n.eye.proc, n.host.pid)})
+}
+
+// Threads gives the numbers there of all threads of it, and of what is below it.
+func (n *Nursery) Threads() (all []int) {
+	pids := []int{n.host.pid}
+	for _, m := range below(n.eye.proc, n.host.pid) {
+		pids = append(pids, m.PID)
+	}
+	for _, pid := range pids {
+		tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/status", pid))
+		for _, task := range tasks {
+			text, _ := os.ReadFile(task) // it may have ended
+			_, line, _ := strings.Cut(string(text), "\nNSpid:")
+			line, _, _ = strings.Cut(line, "\n")
+			if numbers := strings.Fields(line); len(numbers) > 0 {
+				number, _ := strconv.Atoi(numbers[len(numbers)-1])
+				all = append(all, number)
+			}
+		}
+	}
+	return all
 }
 
 // Leave lets it go, and waits for its end.
