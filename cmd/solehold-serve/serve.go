@@ -5,11 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 	"sync"
 	"time"
-	"unicode"
 
+	"github.com/solehold/solehold"
 	"github.com/solehold/solehold/internal/diagnose/overview"
 	"github.com/solehold/solehold/internal/web"
 	"github.com/spf13/cobra"
@@ -36,21 +35,11 @@ func run(ctx context.Context, out, errs io.Writer, args []string) int {
 	} else if errors.Is(err, errServe) {
 		code, next = exitFailed, "start it again"
 	}
-	fmt.Fprintf(errs, "solehold: %s\n  next: %s\n", printable(err.Error()), next)
+	fmt.Fprintf(errs, "solehold: %s\n  next: %s\n", solehold.Printable(err.Error()), next)
 	return code
 }
 
 var errServe = errors.New("the page is no longer served")
-
-// printable replaces what a terminal would obey: paths are others' words.
-func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
-			return r
-		}
-		return '?'
-	}, s)
-}
 
 func command(out io.Writer) *cobra.Command {
 	var o web.Options
@@ -111,14 +100,14 @@ func serve(ctx context.Context, out io.Writer, at place, o web.Options) error {
 	if l.Addr().Network() == "unix" {
 		where = "unix:" + l.Addr().String()
 	}
-	fmt.Fprintf(out, "solehold: serving %s\n", printable(where))
+	fmt.Fprintf(out, "solehold: serving %s\n", solehold.Printable(where))
 	var writing sync.WaitGroup
 	defer writing.Wait()
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	if at.text != "" {
 		writing.Go(func() {
-			stop(s.KeepText(ctx, at.text, func(err error) { fmt.Fprintf(out, "solehold: %s\n", printable(err.Error())) }))
+			stop(s.KeepText(ctx, at.text, func(err error) { fmt.Fprintf(out, "solehold: %s\n", solehold.Printable(err.Error())) }))
 		})
 	}
 	err = s.Serve(ctx, l)

@@ -117,7 +117,7 @@ func inner() []layer {
 			list(".", "internal/procfs", "internal/testneed", "go.etcd.io/etcd", "go.uber.org/zap", "google.golang.org/grpc", xsys), "an agent joins an engine and a tree that must stop",
 		},
 		{
-			"internal/clustercli", list(".", "cluster"), list(cobra), list("internal/agent", "cluster/..."),
+			"internal/clustercli", list(".", "cluster", "internal/diagnose", "internal/diagnose/doctor"), list(cobra), list("internal/agent", "cluster/..."),
 			"what an operator does is told an engine by its contract",
 		},
 		{"docs/findings", nil, nil, nil, "pages know nothing of the program that shows them"},
@@ -164,7 +164,7 @@ func outer() []layer {
 		{"internal/mangen", list("internal/cli", "internal/drillcli", "internal/journald"), list(cobra), nil, "pages and completion come from the texts of the commands"},
 		{"cmd/solehold", list("internal/cli"), nil, list(testscript), "only the outermost layer imports internal/cli"},
 		{"cmd/solehold-cluster", list(".", "internal/cli", "internal/diagnose", "internal/agent", "internal/clustercli", "cluster/..."), list(cobra, xsys), list(testscript), wiring},
-		{"cmd/solehold-serve", list("internal/cli", "internal/web", "internal/diagnose", "internal/diagnose/overview"), list(cobra, xsys), list(testscript, ".", "internal/journal"), wiring},
+		{"cmd/solehold-serve", list(".", "internal/cli", "internal/web", "internal/diagnose", "internal/diagnose/overview"), list(cobra, xsys), list(testscript, "internal/journal"), wiring},
 		{"cmd/solehold-drill", list("internal/drillcli", "internal/drill", "internal/drill/engine"), nil, list(testscript), wiring},
 		{"cmd/solehold-probe", list("health", "health/grpchealth", "health/healthtls"), list(cobra), list(testscript, "google.golang.org/grpc"), wiring},
 		{"cmd/solehold-vet", list("vet"), list(xtools), list(testscript), wiring},

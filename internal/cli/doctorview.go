@@ -36,23 +36,7 @@ func (a *app) printDoctor(w io.Writer, r doctor.Report) {
 }
 
 func doctorHeadline(r doctor.Report) string {
-	found := "no lock trouble found"
-	switch {
-	case len(r.Findings) == 0 && len(r.Gaps) > 0:
-		found = "nothing found in what could be seen"
-	case len(r.Findings) == 0:
-	case len(r.Findings) == 1:
-		found = "1 finding"
-	default:
-		found = fmt.Sprintf("%d findings", len(r.Findings))
-	}
-	switch len(r.Gaps) {
-	case 0:
-	case 1:
-		found += ", 1 thing could not be read"
-	default:
-		found += fmt.Sprintf(", %d things could not be read", len(r.Gaps))
-	}
+	found := doctor.Headline(len(r.Findings), len(r.Gaps))
 	return fmt.Sprintf("%s (%d processes, %d descriptors, %d locks)", found, r.Seen.Processes, r.Seen.Descriptors, r.Seen.Locks)
 }
 

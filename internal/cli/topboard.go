@@ -112,7 +112,7 @@ func (b *board) rows(all []overview.Directory) []overview.Directory {
 func (b *board) order(x, y overview.Directory) int {
 	switch b.sort {
 	case "state":
-		return cmp.Compare(badness(y), badness(x))
+		return cmp.Compare(y.Urgency(), x.Urgency())
 	case "since":
 		return since(y).Compare(since(x))
 	case "restarts":
@@ -134,24 +134,6 @@ func since(d overview.Directory) time.Time {
 	return d.Owner.Since
 }
 
-// badness orders as the exit codes of status do, and what is not well before what is.
-func badness(d overview.Directory) int {
-	n := 2 * severity(statusCode(d.Report))
-	if unwell(d) {
-		n++
-	}
-	return n
-}
-
-func unwell(d overview.Directory) bool {
-	return d.Health != nil && d.Health.State == "unhealthy" || !d.GaveUp.IsZero() || d.Problem != nil
-}
-
-// bad reports whether an eye should find the row.
-func bad(d overview.Directory) bool {
-	return unwell(d) || severity(statusCode(d.Report)) >= severity(statusUnknown)
-}
-
 // picture is what fits on the screen; strong are its lines that an eye should find.
 func (b *board) picture(h overview.Host, width, height int) (lines []string, strong map[int]bool) {
 	rows := b.rows(h.Directories)
@@ -161,7 +143,7 @@ func (b *board) picture(h overview.Host, width, height int) (lines []string, str
 	lines = append([]string{summary(h)}, table(shown, h.At, width)...)
 	strong = map[int]bool{}
 	for i, d := range shown {
-		strong[i+2] = bad(d)
+		strong[i+2] = d.Urgency() > 1 // an eye should find it
 	}
 	if h.At.IsZero() {
 		lines = []string{"looking …"}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -28,19 +29,7 @@ func cells(d overview.Directory, now time.Time) []string {
 			age = solehold.Age(now.Sub(o.Since))
 		}
 	}
-	return []string{string(d.State), solehold.Printable(d.Path), age, fmt.Sprint(d.Token), healthText(d), owner, happened(d)}
-}
-
-func healthText(d overview.Directory) string {
-	switch {
-	case d.State == solehold.Free:
-		return "-"
-	case d.Health != nil:
-		return solehold.Printable(d.Health.State)
-	case !d.ReadySince.IsZero():
-		return "ready"
-	}
-	return "not asked"
+	return []string{string(d.State), solehold.Printable(d.Path), age, fmt.Sprint(d.Token), solehold.Printable(cmp.Or(d.Service(), "-")), owner, happened(d)}
 }
 
 // happened says in words what an operator would ask for next, the most pressing first.

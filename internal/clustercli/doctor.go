@@ -8,6 +8,7 @@ import (
 
 	"github.com/solehold/solehold"
 	"github.com/solehold/solehold/cluster"
+	"github.com/solehold/solehold/internal/diagnose/doctor"
 	"github.com/spf13/cobra"
 )
 
@@ -17,21 +18,14 @@ const (
 	doctorGaps     = 2
 )
 
-// gap is what could not be read, in the words of solehold doctor.
-type gap struct {
-	What   string `json:"what"`
-	Why    string `json:"why"`
-	NotRun bool   `json:"not_run,omitempty"`
-}
-
 // report is the answer of doctor.
 type report struct {
-	Engine   string         `json:"engine"`
-	Findings []finding      `json:"findings"`
-	Gaps     []gap          `json:"gaps"`
-	Health   cluster.Health `json:"health"`
-	Held     int            `json:"held"`
-	Free     int            `json:"free"`
+	Engine   string           `json:"engine"`
+	Findings []doctor.Finding `json:"findings"`
+	Gaps     []doctor.Gap     `json:"gaps"`
+	Health   cluster.Health   `json:"health"`
+	Held     int              `json:"held"`
+	Free     int              `json:"free"`
 }
 
 func (a *app) doctorCommand() *cobra.Command {
@@ -88,14 +82,14 @@ func examine(ctx context.Context, o cluster.Operator, t cluster.Target, limit ti
 	if err != nil {
 		return report{}, err
 	}
-	r := report{Engine: t.String(), Findings: []finding{}, Gaps: []gap{}}
+	r := report{Engine: t.String(), Findings: []doctor.Finding{}, Gaps: []doctor.Gap{}}
 	e := examined{target: t, ttl: options.TTL}
 	if e.ttl == 0 {
 		e.ttl = cluster.DefaultTTL
 	}
 	x, ok := o.(cluster.Examiner)
 	if !ok {
-		r.Gaps = append(r.Gaps, gap{"the health of the engine", "this engine does not tell it", true})
+		r.Gaps = append(r.Gaps, doctor.Gap{What: "the health of the engine", Why: "this engine does not tell it", NotRun: true})
 	} else {
 		short, cancel := context.WithTimeout(ctx, limit)
 		defer cancel()
@@ -106,13 +100,13 @@ func examine(ctx context.Context, o cluster.Operator, t cluster.Target, limit ti
 	}
 	for _, text := range e.health.Unread {
 		what, why, _ := strings.Cut(oneLine(text), ": ")
-		r.Gaps = append(r.Gaps, gap{What: what, Why: why})
+		r.Gaps = append(r.Gaps, doctor.Gap{What: what, Why: why})
 	}
 	if !ok || e.away().ID == "" {
 		short, cancel := context.WithTimeout(ctx, limit)
 		defer cancel()
 		if e.locks, err = o.Look(short, ""); err != nil {
-			r.Gaps = append(r.Gaps, gap{What: "the claims", Why: oneLine(err.Error())})
+			r.Gaps = append(r.Gaps, doctor.Gap{What: "the claims", Why: oneLine(err.Error())})
 		}
 	}
 	for _, s := range e.locks {
@@ -135,7 +129,7 @@ func (r report) text() string {
 	line := func(format string, args ...any) {
 		b.WriteString(solehold.Printable(fmt.Sprintf(format, args...)) + "\n")
 	}
-	line("%s at %s", r.headline(), r.Engine)
+	line("%s at %s", doctor.Headline(len(r.Findings), len(r.Gaps)), r.Engine)
 	for _, s := range r.Health.Servers {
 		line("%s%s", margin, serverText(s))
 	}
@@ -151,25 +145,6 @@ func (r report) text() string {
 		line("%snot read: %s: %s", margin, g.What, g.Why)
 	}
 	return b.String()
-}
-
-func (r report) headline() string {
-	found := fmt.Sprintf("%d findings", len(r.Findings))
-	switch {
-	case len(r.Findings) == 1:
-		found = "1 finding"
-	case len(r.Findings) == 0 && len(r.Gaps) > 0:
-		found = "nothing found in what could be seen"
-	case len(r.Findings) == 0:
-		found = "no trouble found"
-	}
-	switch len(r.Gaps) {
-	case 0:
-		return found
-	case 1:
-		return found + ", 1 thing could not be read"
-	}
-	return fmt.Sprintf("%s, %d things could not be read", found, len(r.Gaps))
 }
 
 func (r report) more() string {

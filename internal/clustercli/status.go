@@ -2,13 +2,13 @@ package clustercli
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"time"
 
 	"github.com/solehold/solehold"
 	"github.com/solehold/solehold/cluster"
+	"github.com/solehold/solehold/internal/diagnose"
 	"github.com/spf13/cobra"
 )
 
@@ -126,11 +126,9 @@ type seenJSON struct {
 
 func answer(s cluster.Seen) seenJSON { return seenJSON{state(s), s, s.Left.Seconds()} }
 
-// printJSON writes one value a line; what a terminal would obey is escaped by the encoder, or is none.
+// printJSON writes one value a line.
 func printJSON(w io.Writer, v any) {
-	b, err := json.Marshal(v)
-	if err != nil { // structs of texts and numbers
-		return
+	if text, err := diagnose.JSON(v); err == nil { // structs of texts and numbers
+		w.Write(text)
 	}
-	fmt.Fprintf(w, "%s\n", solehold.Printable(string(b)))
 }

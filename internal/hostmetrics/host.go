@@ -52,7 +52,7 @@ func directoryOf(d overview.Directory) row {
 	r := row{
 		Dir: d.Path, State: string(d.State), Token: d.Token, Waiters: d.Waiters, Incidents: d.Incidents,
 		Held:    d.State == solehold.Held || d.State == solehold.Detached || d.State == solehold.Split,
-		Stale:   d.State == solehold.Free && d.Record.Class == "stale" && d.Record.PID != 0,
+		Stale:   d.Vanished(),
 		GivenUp: !d.GaveUp.IsZero(), Unreadable: d.Problem != nil,
 		Counts: exposition.Counts{
 			Acquisitions: count(d.Acquired), Refusals: count(d.Refusals), Takeovers: count(d.Takeovers), Losses: count(d.Losses),

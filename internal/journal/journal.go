@@ -52,6 +52,15 @@ const (
 	Moved            Kind = "moved"
 )
 
+// How Detail begins of events that readers tell from others of their kind.
+const (
+	// GivingUp is a Restart that does not come.
+	GivingUp = "giving up"
+	// OfCluster is an Acquired or Lost of the lock at a cluster's engine, which the
+	// holder of the directory has beside it.
+	OfCluster = "lock of the cluster"
+)
+
 // Kinds lists every kind, in the order of a life.
 func Kinds() []Kind {
 	return []Kind{

@@ -46,7 +46,7 @@ func (r *runner) takeCluster(ctx context.Context) error {
 	}
 	r.agent = a
 	a.tell(r)
-	r.log(solehold.Event{Kind: journal.Acquired, Detail: "lock of the cluster: " + r.clusterPlace()})
+	r.log(solehold.Event{Kind: journal.Acquired, Detail: journal.OfCluster + ": " + r.clusterPlace()})
 	return nil
 }
 
@@ -106,7 +106,7 @@ func (r *runner) loseCluster(why string) {
 	}
 	r.lost = r.agent.lost(why)
 	r.c.Say("%v; stopping the command", r.lost)
-	r.log(solehold.Event{Kind: journal.Lost, Detail: "lock of the cluster: " + r.clusterPlace() + ": " + why})
+	r.log(solehold.Event{Kind: journal.Lost, Detail: journal.OfCluster + ": " + r.clusterPlace() + ": " + why})
 	r.askStop(r.c.StopSignal, "the lock of the cluster was lost")
 }
 

@@ -153,7 +153,7 @@ func (r *runner) conclude(c policy.Command) {
 		r.failed = &GivenUpError{Dir: r.lock.Dir()}
 	default:
 		r.last.GaveUp = true
-		text := fmt.Sprintf("giving up after %.0f failures in a row: %s", math.Ceil(r.machine.Memory().Failures), r.because(c))
+		text := fmt.Sprintf("%s after %.0f failures in a row: %s", journal.GivingUp, math.Ceil(r.machine.Memory().Failures), r.because(c))
 		r.c.Say("%s: %s", r.lock.Dir(), text)
 		r.log(solehold.Event{Kind: journal.Restart, Detail: text})
 	}

@@ -54,7 +54,7 @@ func (l *lookout) conclude(c policy.Command) {
 	}
 	switch {
 	case c.Op == policy.GiveUp:
-		l.tell(journal.Restart, "giving up: it does not stay up; nothing is started until somebody does so from a terminal or with --retry")
+		l.tell(journal.Restart, journal.GivingUp+": it does not stay up; nothing is started until somebody does so from a terminal or with --retry")
 	case c.Cause == policy.BecauseBackoff:
 		l.w.Say("%s: it is down, and earlier starts failed: the next one has to wait", l.w.Dir)
 	case c.Cause == policy.BecauseUnknown:

@@ -1,43 +1,25 @@
 package web
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"strconv"
 	"time"
-	"unicode"
-	"unicode/utf16"
 
 	"github.com/solehold/solehold/internal/diagnose"
 	"github.com/solehold/solehold/internal/diagnose/overview"
 )
 
-// answerJSON writes one value, without characters that a terminal would obey.
+// answerJSON writes one value.
 func answerJSON(w http.ResponseWriter, code int, v any) {
-	text, err := json.Marshal(v)
+	text, err := diagnose.JSON(v)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	w.WriteHeader(code)
-	w.Write(append(plain(text), '\n'))
-}
-
-// plain escapes what cannot be printed; outside of strings JSON has none of it.
-func plain(text []byte) []byte {
-	b := make([]byte, 0, len(text))
-	for _, r := range string(text) {
-		if unicode.IsPrint(r) {
-			b = append(b, string(r)...)
-			continue
-		}
-		for _, unit := range utf16.Encode([]rune{r}) {
-			b = fmt.Appendf(b, `\u%04x`, unit)
-		}
-	}
-	return b
+	w.Write(text)
 }
 
 func failJSON(w http.ResponseWriter, err error) {

@@ -172,7 +172,7 @@ func (s *Server) overview(w http.ResponseWriter, r *http.Request) {
 	n := map[string]int{}
 	for _, d := range h.Directories {
 		n[string(d.State)]++
-		if fits(d, v.Filter, v.State) {
+		if d.Mentions(v.Filter) && (v.State == "" || v.State == string(d.State)) {
 			v.Rows = append(v.Rows, d)
 		}
 	}
@@ -188,17 +188,6 @@ func (s *Server) overview(w http.ResponseWriter, r *http.Request) {
 	s.show(w, "overview", v)
 }
 
-func fits(d overview.Directory, text, state string) bool {
-	if state != "" && string(d.State) != state {
-		return false
-	}
-	holder := ""
-	if d.Owner != nil {
-		holder = strings.Join(d.Owner.Command, " ") + " " + d.Owner.Unit + " " + strconv.Itoa(d.Owner.PID)
-	}
-	return text == "" || strings.Contains(strings.ToLower(d.Path+" "+holder), strings.ToLower(text))
-}
-
 // arrange sorts rows: the worst first, or as asked.
 func arrange(rows []overview.Directory, by string) {
 	slices.SortStableFunc(rows, func(a, b overview.Directory) int {
@@ -212,7 +201,7 @@ func arrange(rows []overview.Directory, by string) {
 		case "restarts":
 			return b.Restarts - a.Restarts
 		}
-		return urgency(b) - urgency(a)
+		return b.Urgency() - a.Urgency()
 	})
 }
 
@@ -222,21 +211,6 @@ func since(d overview.Directory) time.Time {
 		return time.Unix(1<<40, 0)
 	}
 	return d.Owner.Since
-}
-
-// urgency is how much a row needs somebody to look at it.
-func urgency(d overview.Directory) int {
-	switch {
-	case d.State == "SPLIT" || d.State == "UNGUARDED" || d.State == "DETACHED":
-		return 4
-	case d.Problem != nil:
-		return 3
-	case !d.GaveUp.IsZero() || d.Health != nil && d.Health.State != "ready":
-		return 2
-	case d.State == "HELD":
-		return 1
-	}
-	return 0
 }
 
 func (s *Server) directory(w http.ResponseWriter, r *http.Request) {

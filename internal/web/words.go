@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"fmt"
 	"html/template"
 	"strings"
@@ -24,7 +25,7 @@ func words() template.FuncMap {
 	}
 }
 
-// age is a duration as people say it: two units at most. live.js says it the same way.
+// age is solehold.Age, which a page may not import. live.js says it the same way.
 func age(d time.Duration) string {
 	s := int(max(d, 0).Seconds())
 	switch {
@@ -44,7 +45,7 @@ func ago(t, now time.Time) template.HTML {
 		return "–"
 	}
 	utc := t.UTC()
-	return template.HTML(`<time datetime="` + utc.Format(time.RFC3339) + `" title="` + stamp(t) + `">` + age(now.Sub(t)) + `</time>`) //nolint:gosec // digits only
+	return template.HTML(`<time datetime="` + utc.Format(time.RFC3339) + `" title="` + stamp(t) + `">` + age(now.Sub(t)) + `</time>`) // digits only
 }
 
 func stamp(t time.Time) string {
@@ -104,18 +105,8 @@ func took(s float64) string {
 	}
 }
 
-// health is the newest answer of a service in a word.
-func health(d overview.Directory) string {
-	switch {
-	case !d.GaveUp.IsZero():
-		return "given up"
-	case d.Health != nil:
-		return d.Health.State
-	case !d.ReadySince.IsZero():
-		return "ready"
-	}
-	return "–"
-}
+// health is how the service is in a word.
+func health(d overview.Directory) string { return cmp.Or(d.Service(), "–") }
 
 // summed says how long something took in the middle.
 func summed(d overview.Durations) string {

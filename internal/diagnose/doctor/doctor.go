@@ -8,6 +8,7 @@
 package doctor
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/solehold/solehold/internal/procfs"
@@ -169,4 +170,24 @@ type Report struct {
 	Seen Counts `json:"seen"`
 	// Graph is who waits for whom.
 	Graph Graph `json:"-"`
+}
+
+// Headline says how much was found, and whether all could be seen.
+func Headline(findings, gaps int) string {
+	found := fmt.Sprintf("%d findings", findings)
+	switch {
+	case findings == 0 && gaps > 0:
+		found = "nothing found in what could be seen"
+	case findings == 0:
+		found = "no lock trouble found"
+	case findings == 1:
+		found = "1 finding"
+	}
+	switch gaps {
+	case 0:
+		return found
+	case 1:
+		return found + ", 1 thing could not be read"
+	}
+	return fmt.Sprintf("%s, %d things could not be read", found, gaps)
 }

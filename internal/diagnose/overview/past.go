@@ -199,7 +199,7 @@ func readPast(path string, page int) (Past, error) {
 
 // live adds an event to the lives.
 func (p *Past) live(e journal.Event) {
-	if e.Kind == journal.Acquired && !strings.HasPrefix(e.Detail, ofCluster) {
+	if e.Kind == journal.Acquired && !strings.HasPrefix(e.Detail, journal.OfCluster) {
 		if len(p.Lives) == mostLives {
 			p.Lives = slices.Delete(p.Lives, 0, 1)
 			p.LeftOut++

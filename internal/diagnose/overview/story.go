@@ -26,10 +26,6 @@ const (
 	mostRecent = 24
 	// longest is a pause after which the next holder has not waited for it.
 	longest = time.Minute
-	// givingUp is how the event of a command that is not started again begins.
-	givingUp = "giving up"
-	// ofCluster is how the event begins of a holder that has the engine's lock as well.
-	ofCluster = "lock of the cluster"
 )
 
 func (s *story) add(e journal.Event) {
@@ -64,7 +60,7 @@ func (s *story) add(e journal.Event) {
 }
 
 func (s *story) acquisition(e journal.Event) {
-	if strings.HasPrefix(e.Detail, ofCluster) {
+	if strings.HasPrefix(e.Detail, journal.OfCluster) {
 		return
 	}
 	s.acquired++
@@ -74,7 +70,7 @@ func (s *story) acquisition(e journal.Event) {
 }
 
 func (s *story) restart(e journal.Event) {
-	if strings.HasPrefix(e.Detail, givingUp) {
+	if strings.HasPrefix(e.Detail, journal.GivingUp) {
 		s.gaveUp = e.Time
 		return
 	}
