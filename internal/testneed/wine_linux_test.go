@@ -46,7 +46,7 @@ func TestWineIsMadeAndEnded(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
-	want := []string{"wine wineboot -i", "x86_64-w64-mingw32-gcc -shared", "wineserver -k", "wineserver -w"}
+	want := []string{"wineserver -p60", "wine wineboot -i", "x86_64-w64-mingw32-gcc -shared", "wineserver -k", "wineserver -w"}
 	if len(lines) != len(want) {
 		t.Fatalf("calls %q", lines)
 	}
