@@ -23,9 +23,6 @@ func Guards() []Guard {
 // Without takes a guard out.
 func (m *Machine) Without(g Guard) { m.without = g }
 
-// WakeAt gives what the machine takes the shell's timer to be set to.
-func (m *Machine) WakeAt() time.Duration { return m.wake }
-
 // Key gives the situation with times relative to now and IDs reduced to what they are compared with, and without what
 // makes no difference any more, so that two situations that go on alike are equal. It is for small configurations: their
 // times are below [Horizon], and evidence is not taken again within it.

@@ -54,7 +54,6 @@ type view struct {
 	Counts   []count
 	Alerts   []doctor.Finding
 	Row      overview.Directory
-	Found    bool
 	Past     overview.Past
 	Chart    chart
 	Path     string
@@ -222,7 +221,7 @@ func (s *Server) directory(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	page, _ := strconv.Atoi(r.URL.Query().Get("page"))
-	v := view{Title: row.Path, Host: h, Row: row, Path: row.Path, Found: true}
+	v := view{Title: row.Path, Host: h, Row: row, Path: row.Path}
 	v.Findings = about(h, row)
 	past, err := s.watcher.Past(r.Context(), path, page)
 	if err != nil {
@@ -275,7 +274,7 @@ func (s *Server) incident(w http.ResponseWriter, r *http.Request) {
 	if v.File == "" {
 		v.File = "summary.md"
 	}
-	v.Row, v.Found = h.Find(path)
+	v.Row, _ = h.Find(path)
 	s.show(w, "incident", v)
 }
 

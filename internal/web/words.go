@@ -13,7 +13,7 @@ import (
 // words are what the templates say things with.
 func words() template.FuncMap {
 	return template.FuncMap{
-		"age": age, "ago": ago, "stamp": stamp, "shape": shape, "kind": kind, "short": short, "command": command,
+		"ago": ago, "stamp": stamp, "shape": shape, "kind": kind, "short": short, "command": command,
 		"link": dirURL, "took": took, "health": health, "summed": summed, "inc": func(n int) int { return n + 1 }, "dec": func(n int) int { return n - 1 },
 		"rowLink": func(h overview.Host, path string) string {
 			if d, ok := rowOf(h, path); ok {
