@@ -172,7 +172,7 @@ func (a *app) bold(s string) string {
 	if !a.env.Color {
 		return s
 	}
-	return "\x1b[1m" + s + "\x1b[0m"
+	return bold + s + plain
 }
 
 // toTerminal reports whether the answer goes to a terminal.
