@@ -40,7 +40,7 @@ race_pkgs  = $(foreach d,$(RACE_DIRS),$(if $(wildcard $(d)/*.go),./$(d)))
 # programs join, the mark outlives .solehold, and the lock calls are those that the tests let fail.
 PORTABLE_SKIP ?= Twin|Join|Sharers|FlockOfThe|StrangersMark|G2LastSharer|G5|G7|G8|CleanUp|DetachedHolder|WithRemover
 
-.PHONY: all build test portable deps race lint locks format cross fmt bench bench-supervisors bench-cluster bench-vet demo man dist lab-pages clean
+.PHONY: all build test portable deps race lint locks format cross fmt bench bench-doctor bench-supervisors bench-cluster bench-vet demo man dist lab-pages clean
 all: build
 
 build: ; $(if $(wildcard cmd/*/*.go),CGO_ENABLED=0 $(GO) build -trimpath $(STAMP) -ldflags "$(LDFLAGS)" -o $(BIN)/ ./cmd/...,@echo "no commands yet")
@@ -89,6 +89,11 @@ fmt: ; $(GO) tool gofumpt -w .
 demo: build ; $(GO) build -o $(BIN)/ ./examples/kb && BIN=$(BIN) scripts/demo.sh
 
 bench: ; cd bench && $(GO) run .
+
+# doctor beside lsof and an lslocks that asks every process, which Debian 12 does not have.
+bench-doctor:
+	scripts/lslocks.sh $(abspath $(BIN))/lslocks
+	cd bench && PATH=$(abspath $(BIN))/lslocks/bin:$$PATH $(GO) run . -run doctor/
 
 # Supervisors killed, started twice, stopped: what lives then. It says which packages are missing.
 bench-supervisors: ; cd bench && $(GO) run . -table supervisors
