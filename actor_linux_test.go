@@ -1,10 +1,12 @@
 package solehold_test
 
 import (
+	"context"
 	"errors"
 	"os"
 	"runtime"
 	"strconv"
+	"time"
 	"unsafe"
 
 	"github.com/solehold/solehold"
@@ -15,8 +17,9 @@ import (
 // systemOrders are those for Linux alone.
 func (a *actor) systemOrders() map[string]func(order) answer {
 	return map[string]func(order) answer{
-		"share":     a.share,
 		"unlock":    unlockInherited,
+		"asked":     a.asked,
+		"request":   request,
 		"umask":     func(o order) answer { return answer{N: unix.Umask(o.N)} },
 		"mount":     mount,
 		"files":     limitFiles,
@@ -25,19 +28,24 @@ func (a *actor) systemOrders() map[string]func(order) answer {
 	}
 }
 
-// share starts a child of this agent. With N = 1 it inherits the lock.
-func (a *actor) share(o order) answer {
-	cmd := partOf("survivor")
-	if o.N == 1 {
-		inheriting(a.lock.Share()...)(cmd)
+// asked answers when the holder is asked to let go, within N milliseconds.
+func (a *actor) asked(o order) answer {
+	select {
+	case <-a.lock.ReleaseRequested():
+		return answer{}
+	case <-time.After(time.Duration(o.N) * time.Millisecond):
+		return answer{Text: "nobody asked"}
 	}
-	cmd.Env = append(cmd.Env, solehold.DirVar+"="+a.lock.Dir(), solehold.TokenVar+"="+strconv.FormatUint(a.lock.Token(), 10))
-	child, err := newAgent(cmd)
+}
+
+// request asks the holder with token N to let go and waits for that.
+func request(o order) answer {
+	p, err := solehold.RequestRelease(context.Background(), o.Dir, solehold.ReleaseRequest{Token: uint64(o.N)}, patient())
 	if err != nil {
 		return failure(err)
 	}
-	a.child = child
-	return answer{N: child.pid}
+	defer p.Withdraw()
+	return timed(func() error { return p.Wait(context.Background()) })
 }
 
 // unlockInherited gives up lock and mark for all who share the descriptors.

@@ -1,13 +1,10 @@
 package solehold_test
 
 import (
-	"os"
 	"os/exec"
 	"syscall"
 	"testing"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 const (
@@ -22,7 +19,7 @@ func tempDir(t testing.TB) string { return t.TempDir() }
 
 // systemParts are the processes of tests for Linux alone.
 func systemParts() map[string]func() {
-	return map[string]func(){"stormer": storm, "remover": removeAtRandom, "victim": holdUntilKilled}
+	return map[string]func(){"stormer": storm, "remover": removeAtRandom, "victim": holdUntilKilled, "deaf": serveDeaf}
 }
 
 // thisBinary works for every user, wherever the go command has put the binary.
@@ -50,15 +47,4 @@ func inOwnMounts(cmd *exec.Cmd) {
 // inPIDNamespace runs a process as pid 1 of a pid namespace of its own.
 func inPIDNamespace(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID}
-}
-
-// inheriting gives the process the descriptors as its 3, 4 and so on.
-func inheriting(fds ...uintptr) func(*exec.Cmd) {
-	return func(cmd *exec.Cmd) {
-		for _, fd := range fds {
-			if dup, err := unix.FcntlInt(fd, unix.F_DUPFD_CLOEXEC, 3); err == nil {
-				cmd.ExtraFiles = append(cmd.ExtraFiles, os.NewFile(uintptr(dup), "shared"))
-			}
-		}
-	}
 }

@@ -19,19 +19,28 @@ func pause(d time.Duration) {
 	unix.Nanosleep(&ts, nil)
 }
 
+// deafTick bounds a sleep without inotify, which a user can run out of: what it
+// would have told is looked for then.
+const deafTick = 100 * time.Millisecond
+
 // bell rings when a file of interest is closed, removed or made. The
 // descriptors are in Go's poller: no thread waits in the kernel for them.
 type bell struct {
 	events *os.File
 	fd     int
+	mute   *os.File // the other end of a pipe that never tells, in inotify's place
 }
 
 func newBell() (*bell, error) {
 	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
-	if err != nil {
+	if err == nil {
+		return &bell{events: os.NewFile(uintptr(fd), "inotify"), fd: fd}, nil
+	}
+	b := &bell{fd: -1}
+	if b.events, b.mute, err = os.Pipe(); err != nil {
 		return nil, err
 	}
-	return &bell{events: os.NewFile(uintptr(fd), "inotify"), fd: fd}, nil
+	return b, nil
 }
 
 // follow watches what is at the paths now; watching the same file again changes
@@ -44,13 +53,18 @@ func (b *bell) follow(lock string) {
 func (b *bell) close() {
 	if b != nil {
 		b.events.Close()
+		b.mute.Close()
 	}
 }
 
 // sleep returns when something happened, the holder ended, ctx ended, or after
 // the safety tick.
 func (b *bell) sleep(ctx context.Context, w *waiting) {
-	b.events.SetReadDeadline(time.Now().Add(safetyTick))
+	longest := safetyTick
+	if b.mute != nil {
+		longest = deafTick
+	}
+	b.events.SetReadDeadline(time.Now().Add(longest))
 	awake := make(chan struct{})
 	defer close(awake)
 	watched := w.mine != nil
@@ -61,7 +75,7 @@ func (b *bell) sleep(ctx context.Context, w *waiting) {
 		defer h.Close()
 	}
 	if tick := w.blindTick(watched); !watched {
-		b.events.SetReadDeadline(time.Now().Add(tick))
+		b.events.SetReadDeadline(time.Now().Add(min(tick, longest)))
 	}
 	stop := context.AfterFunc(ctx, b.ring)
 	defer stop()

@@ -17,6 +17,8 @@ const (
 	guardDelay = 50 * time.Millisecond
 	// guardTick is the slow check behind the events.
 	guardTick = 30 * time.Second
+	// deafCheck is that check where nothing tells of events.
+	deafCheck = time.Second
 	// repairTries bounds how often a repair is tried against starters that have
 	// the new lock file for a moment; each refuses itself, since it sees our mark.
 	repairTries = 100
@@ -73,9 +75,13 @@ func (w *watched) begin() {
 func (w *watched) follow() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.ended {
-		return
+	if !w.ended {
+		w.listen()
 	}
+}
+
+// listen is follow for those who have w.mu.
+func (w *watched) listen() {
 	w.k.mu.Lock()
 	defer w.k.mu.Unlock()
 	ids := guards().follow(w)
@@ -90,10 +96,21 @@ func (w *watched) check() {
 	if w.ended {
 		return
 	}
-	w.timer.Reset(guardTick)
+	if len(w.ids) == 0 {
+		w.listen()
+	}
+	w.timer.Reset(w.tick())
 	w.act()
 	w.k.asked()
 	w.noteMove()
+}
+
+// tick is the time until the next check.
+func (w *watched) tick() time.Duration {
+	if len(w.ids) == 0 {
+		return deafCheck
+	}
+	return guardTick
 }
 
 // doubt proves the lock right now, and leaves the next check when it was.

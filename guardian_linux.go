@@ -13,36 +13,41 @@ type watchID = int32
 
 // guardian reads the events of all watched locks of this process.
 type guardian struct {
-	fd     int
-	events *os.File
 	mu     sync.Mutex
+	events *os.File // nil where the user has no more inotify instances
+	fd     int
 	locks  map[watchID]*watched
 }
 
 // theGuardian is the one guardian of this process: inotify instances are few,
 // and closing one takes the kernel 10 ms.
-var theGuardian struct {
-	once sync.Once
-	g    guardian
-}
+var theGuardian guardian
 
-func guards() *guardian {
-	g := &theGuardian.g
-	theGuardian.once.Do(func() {
-		g.fd, g.locks = -1, map[watchID]*watched{}
-		fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
-		if err != nil {
-			return // out of instances: the slow tick remains
-		}
-		g.fd, g.events = fd, os.NewFile(uintptr(fd), "inotify")
-		go g.run()
-	})
-	return g
+func guards() *guardian { return &theGuardian }
+
+// listen opens the instance. It is tried again for each lock that hears nothing:
+// others give theirs back.
+func (g *guardian) listen() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.events != nil {
+		return true
+	}
+	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
+	if err != nil {
+		return false
+	}
+	g.fd, g.events, g.locks = fd, os.NewFile(uintptr(fd), "inotify"), map[watchID]*watched{}
+	go g.run(g.events)
+	return true
 }
 
 // follow watches the directories and the lock file of a lock, whose k.mu the
 // caller has.
 func (g *guardian) follow(w *watched) (ids []watchID) {
+	if !g.listen() {
+		return nil
+	}
 	const own = unix.IN_DELETE_SELF | unix.IN_MOVE_SELF
 	for _, at := range []struct {
 		fd   uintptr
@@ -82,10 +87,10 @@ func (g *guardian) forget(wds []watchID) {
 }
 
 // run wakes each lock that something happened to.
-func (g *guardian) run() {
+func (g *guardian) run(events *os.File) {
 	buf := make([]byte, 64<<10)
 	for {
-		n, err := g.events.Read(buf)
+		n, err := events.Read(buf)
 		if err != nil {
 			return
 		}
