@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"runtime"
+	"strconv"
 	"time"
 
 	"github.com/solehold/solehold"
@@ -49,6 +50,7 @@ func (a *actor) obey(o order) answer {
 		"try":     try,
 		"drop":    drop,
 		"child":   a.passOn,
+		"share":   a.share,
 		"chdir":   func(o order) answer { return failure(os.Chdir(o.Dir)) },
 	}
 	maps.Copy(all, a.systemOrders())
@@ -134,6 +136,21 @@ func drop(o order) answer {
 		runtime.GC()
 	}
 	return answer{}
+}
+
+// share starts a child of this agent. With N = 1 it inherits the lock.
+func (a *actor) share(o order) answer {
+	cmd := partOf("survivor")
+	if o.N == 1 {
+		inheriting(a.lock.Share()...)(cmd)
+	}
+	cmd.Env = append(cmd.Env, solehold.DirVar+"="+a.lock.Dir(), solehold.TokenVar+"="+strconv.FormatUint(a.lock.Token(), 10))
+	child, err := newAgent(cmd)
+	if err != nil {
+		return failure(err)
+	}
+	a.child = child
+	return answer{N: child.pid}
 }
 
 func (a *actor) passOn(o order) answer {

@@ -129,6 +129,13 @@ func start(t *testing.T, how ...func(*exec.Cmd)) *agent {
 	return run(t, cmd)
 }
 
+// joining gives a process what a holder gives to its children.
+func joining(dir string, token uint64) func(*exec.Cmd) {
+	return func(cmd *exec.Cmd) {
+		cmd.Env = append(cmd.Env, solehold.DirVar+"="+dir, solehold.TokenVar+"="+strconv.FormatUint(token, 10))
+	}
+}
+
 func run(t *testing.T, cmd *exec.Cmd) *agent {
 	t.Helper()
 	tempDir(t) // so that the agent ends before the test's directories are removed

@@ -64,8 +64,7 @@ func (c *claim) shared() []uintptr { return []uintptr{c.dir.FD(), c.lock.FD()} }
 func (k *core) unlock() {
 	switch {
 	case k.joined:
-		oslock.Unlock(k.c.lock.FD(), oslock.Seat)
-		oslock.Unlock(k.c.dir.FD(), oslock.Owner)
+		k.c.rise()
 	case !k.shared:
 		k.c.unlock()
 	}

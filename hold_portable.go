@@ -14,7 +14,11 @@ import (
 )
 
 // mark keeps others out beside the lock.
-type mark = oslock.Anchor
+type mark struct {
+	oslock.Anchor
+	seat datadir.File
+	sits bool // below a holder, whose anchor this is
+}
 
 // anchorAlone says that a child can inherit the anchor and not the lock, whose file
 // cannot be taken away either.
@@ -39,7 +43,7 @@ func (c *claim) try(o Options) error {
 	if err != nil {
 		return err
 	}
-	c.mark, err = oslock.TryAnchor(c.state.FD(), c.anchorName())
+	c.mark.Anchor, err = oslock.TryAnchor(c.state.FD(), c.anchorName())
 	if errors.Is(err, oslock.ErrHeld) {
 		err = errMarked
 	}
@@ -163,18 +167,24 @@ func (c *claim) unlock() {
 // shared returns what a child inherits to keep the directory. On Windows that is
 // the anchor alone: a lock belongs to one process there.
 func (c *claim) shared() []uintptr {
-	if anchorAlone {
+	switch {
+	case anchorAlone:
 		return []uintptr{c.mark.FD()}
+	case c.mark.sits:
+		return []uintptr{c.mark.FD(), c.mark.seat.FD()}
 	}
 	return []uintptr{c.mark.FD(), c.lock.FD()}
 }
 
 func (k *core) unlock() {
-	if k.shared {
+	switch {
+	case k.joined:
+		k.c.rise()
+	case k.shared:
 		k.c.mark.Drop(true)
-		return
+	default:
+		k.c.unlock()
 	}
-	k.c.unlock()
 }
 
 // prove asks whether lock and anchor are still ours and in place. A removed or
@@ -194,6 +204,8 @@ func (k *core) prove() (rewatch bool, lost string) {
 		return false, "the data directory does not lead to this state any more"
 	case errors.Is(k.c.mark.Check(), oslock.ErrHeld):
 		return false, "the anchor was given up by a process that shares it, and another one has it now"
+	case k.joined:
+		return false, "" // lock file, record and history are the wrapper's to keep
 	case errors.Is(k.c.state.SameLock(k.c.lock), datadir.ErrMoved):
 		k.renew()
 		return true, ""

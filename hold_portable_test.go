@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/solehold/solehold"
 	"github.com/solehold/solehold/internal/journal"
@@ -188,7 +189,7 @@ func TestLooksAgainForTheDead(t *testing.T) {
 	}
 }
 
-// What needs /proc says so, and a program below its wrapper is refused like any other.
+// What needs /proc says so.
 func TestUnsupportedOnOtherUnix(t *testing.T) {
 	t.Parallel()
 	dir := dataDir(t)
@@ -197,14 +198,37 @@ func TestUnsupportedOnOtherUnix(t *testing.T) {
 	if !errors.Is(err, errors.ErrUnsupported) || solehold.ExitCode(err) != 64 {
 		t.Errorf("sharers: %v", err)
 	}
-	wrapper := start(t)
-	inside := dataDir(t)
-	wantFree(t, wrapper.acquire(t, inside))
-	child := wrapper.must(t, order{Do: "share", N: 1}).N
-	killAtEnd(t, child)
-	got := wrapper.do(t, order{Do: "child", Child: &order{Do: "acquire", Dir: inside}})
-	if got.ok() || got.Held || got.Reason != solehold.Unsupported || !strings.Contains(got.Text, "the solehold run that started this program has it") {
-		t.Errorf("the child: %+v", got)
+}
+
+// A descriptor of the state directory that others have opened is not the holder's: it
+// does not have the lock.
+func TestSeatNeedsTheHoldersDescription(t *testing.T) {
+	t.Parallel()
+	dir := dataDir(t)
+	lock := hold(t, dir)
+	home, err := os.Open(stateDir(dir))
+	must(t, err)
+	defer home.Close()
+	got := start(t, joining(dir, lock.Token()), inheriting(home.Fd())).acquire(t, dir)
+	if got.ok() || got.Reason != solehold.Unsupported {
+		t.Errorf("with a descriptor of its own: %+v", got)
+	}
+	got = start(t, joining(dir, lock.Token()), inheriting(lock.Share()...)).acquire(t, dir)
+	if !got.ok() || got.Token != lock.Token() {
+		t.Errorf("with the holder's: %+v", got)
+	}
+}
+
+// The seat below a holder is lost with the state that carries the hold.
+func TestSeatIsLostWithTheState(t *testing.T) {
+	t.Parallel()
+	dir := dataDir(t)
+	lock := hold(t, dir)
+	below := start(t, joining(dir, lock.Token()), inheriting(lock.Share()...))
+	wantFree(t, below.acquire(t, dir))
+	must(t, os.RemoveAll(stateDir(dir)))
+	if got := below.do(t, order{Do: "lost", N: int(patience / time.Millisecond)}); got.ok() {
+		t.Error("it was not told")
 	}
 }
 

@@ -3,7 +3,6 @@
 package solehold
 
 import (
-	"context"
 	"os"
 	"slices"
 
@@ -13,31 +12,23 @@ import (
 	"github.com/solehold/solehold/internal/sdnotify"
 )
 
-// join lets a guarded program run under `solehold run`: the wrapper has the
-// lock, and one process of its tree may take the seat beside it. That this
-// process belongs to the holder is shown by the kernel, through the inherited
-// descriptor or a parent that has the lock; the environment and the record only
-// say where to look. The seat and a mark of its own keep others out, also when
-// the wrapper dies.
-func join(ctx context.Context, c *claim, e *entry, o Options) (*Lock, error) {
-	rec := c.wrapped()
-	if rec == nil || !c.ours(rec) || oslock.TryLock(c.lock.FD(), oslock.Seat) != nil {
-		return nil, nil
+// sit takes the seat and a mark of its own for a process that has the lock's
+// description, or has the holder above it.
+func (c *claim) sit(rec *record.Record) (bool, error) {
+	if !c.ours(rec) || oslock.TryLock(c.lock.FD(), oslock.Seat) != nil {
+		return false, nil
 	}
 	if oslock.TryMark(c.dir.FD(), oslock.Owner) != nil || c.state.SameLock(c.lock) != nil {
-		oslock.Unlock(c.dir.FD(), oslock.Owner)
-		oslock.Unlock(c.lock.FD(), oslock.Seat)
-		return nil, nil
+		c.rise()
+		return false, nil
 	}
-	k := &core{given: c.dir.Given(), o: o, e: e, c: c, dir: c.dir, rec: *rec, joined: true}
-	if o.Name != "" {
-		k.rec.Name = o.Name
-	}
-	l := k.newLock(ctx)
-	l.token = givenToken(rec)
-	k.openHistory()
-	k.startWatch()
-	return l, nil
+	return true, nil
+}
+
+// rise gives up the seat and the mark.
+func (c *claim) rise() {
+	oslock.Unlock(c.lock.FD(), oslock.Seat)
+	oslock.Unlock(c.dir.FD(), oslock.Owner)
 }
 
 // ours reports whether this process or one above it has the lock's description.

@@ -1,8 +1,6 @@
 package solehold_test
 
 import (
-	"os/exec"
-	"strconv"
 	"testing"
 
 	"github.com/solehold/solehold"
@@ -82,13 +80,6 @@ func TestStrangerMayNotJoin(t *testing.T) {
 	dir := dataDir(t)
 	_, token, _ := wrapped(t, dir, 0)
 	wantHeld(t, start(t, joining(dir, token)).acquire(t, dir))
-}
-
-// joining gives a process what a holder gives to its children.
-func joining(dir string, token uint64) func(*exec.Cmd) {
-	return func(cmd *exec.Cmd) {
-		cmd.Env = append(cmd.Env, solehold.DirVar+"="+dir, solehold.TokenVar+"="+strconv.FormatUint(token, 10))
-	}
 }
 
 // The token of one directory is not that of another, which an ancestor may well

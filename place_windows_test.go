@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"unsafe"
 
@@ -127,28 +126,7 @@ func TestSharedHandleKeepsTheDirectory(t *testing.T) {
 
 // systemOrders are those for Windows alone.
 func (a *actor) systemOrders() map[string]func(order) answer {
-	return map[string]func(order) answer{"share": a.share, "local": local}
-}
-
-// share starts a child of this agent that stays. With N = 1 it inherits the lock.
-func (a *actor) share(o order) answer {
-	cmd := partOf("survivor")
-	cmd.Stderr = nil
-	if o.N == 1 {
-		cmd.SysProcAttr = &syscall.SysProcAttr{}
-		for _, h := range a.lock.Share() {
-			if err := windows.SetHandleInformation(windows.Handle(h), windows.HANDLE_FLAG_INHERIT, windows.HANDLE_FLAG_INHERIT); err != nil {
-				return failure(err)
-			}
-			cmd.SysProcAttr.AdditionalInheritedHandles = append(cmd.SysProcAttr.AdditionalInheritedHandles, syscall.Handle(h))
-		}
-	}
-	child, err := newAgent(cmd)
-	if err != nil {
-		return failure(err)
-	}
-	a.child = child
-	return answer{N: child.pid}
+	return map[string]func(order) answer{"local": local}
 }
 
 // anchorOf is the name of a directory's object, without its name space.

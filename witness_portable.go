@@ -3,9 +3,7 @@
 package solehold
 
 import (
-	"context"
 	"errors"
-	"fmt"
 
 	"github.com/solehold/solehold/internal/procfs"
 )
@@ -31,17 +29,3 @@ func (c *claim) sharers() ([]int, error) {
 func unseenNote(procfs.Gaps) string {
 	return "this system does not tell who has a lock, and no living process wrote the record"
 }
-
-// join is for systems that show a process above this one to have the lock. Here a
-// guarded program below `solehold run` learns that it cannot be: told of an owner it
-// would leave, as if another copy were at work.
-func join(_ context.Context, c *claim, _ *entry, _ Options) (*Lock, error) {
-	if c.wrapped() == nil {
-		return nil, nil
-	}
-	return nil, &OpError{Path: c.dir.Given(), Reason: Unsupported, Err: fmt.Errorf("the solehold run that started this program has it, and cannot share it on this system: "+
-		"leave the lock to one of the two: %w", errors.ErrUnsupported)}
-}
-
-// tellWrapper is for a process that has joined.
-func tellWrapper(string) error { return errors.ErrUnsupported }

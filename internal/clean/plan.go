@@ -44,6 +44,7 @@ func knownFiles() []known {
 		{exactly(datadir.ReleaseName), "request to let go", "nobody has the directory, so nobody is asked", false},
 		{regexp.MustCompile("^" + regexp.QuoteMeta(datadir.ReleaseName) + `\.([0-9a-f]{16}|[0-9]+\.[0-9a-z]+)$`), "left-over of a request", "who wrote it did not finish", true},
 		{regexp.MustCompile("^" + regexp.QuoteMeta(asideName) + `[0-9a-f]{16}$`), "left-over of a clean", "who moved it aside did not finish", true},
+		{exactly(datadir.SeatName), "seat of a wrapped program", "nobody has the directory, so nobody sits", false},
 		{exactly(journal.PulseName), "health", "nobody has the directory, so nobody is asked how it is", false},
 		{exactly(supervise.FailuresName), "remembered failures", "a give-up is lifted", false},
 		{exactly(supervise.WatchName), "remembered failures of a watch", "a give-up is lifted", false},

@@ -21,6 +21,8 @@ const (
 	StateName = ".solehold"
 	// LockName is the lock file inside the state directory.
 	LockName = "lock"
+	// SeatName is the file whose lock is the seat, where files are locked as a whole.
+	SeatName = "seat"
 	// ReleaseName is the file by which somebody asks the holder to let go.
 	ReleaseName = "release"
 	// PairName is the file that names the data directory of a state directory

@@ -17,6 +17,11 @@ func TryAnchor(fd uintptr, name string) (Anchor, error) { return tryAnchor(fd, n
 // description itself.
 func AnchorHeld(fd uintptr, name string) (bool, error) { return anchorHeld(fd, name) }
 
+// Inherited finds the anchor that whoever started this process had and handed down:
+// a descriptor of the same description as the one it was placed by, or a handle of
+// the same object. It is not found where nobody did.
+func Inherited(fd uintptr, name string) (a Anchor, found bool) { return inherited(fd, name) }
+
 // FD returns the anchor's descriptor or handle. A child that inherits it keeps
 // the directory.
 func (a Anchor) FD() uintptr { return a.fd }

@@ -8,6 +8,8 @@ func tryAnchor(uintptr, string) (Anchor, error) { return Anchor{}, errors.ErrUns
 
 func anchorHeld(uintptr, string) (bool, error) { return false, errors.ErrUnsupported }
 
+func inherited(uintptr, string) (Anchor, bool) { return Anchor{}, false }
+
 func dropAnchor(uintptr, bool) {}
 
 func checkAnchor(uintptr) error { return errors.ErrUnsupported }

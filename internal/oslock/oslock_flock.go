@@ -86,6 +86,35 @@ func tryAnchor(fd uintptr, _ string) (Anchor, error) {
 	return Anchor{fd: uintptr(own), placed: true}, nil
 }
 
+// mostInherited bounds the numbers that are looked at: what starts a program lays
+// descriptors low.
+const mostInherited = 4096
+
+// inherited asks each descriptor of the state directory that came with the program:
+// the lock is granted again to the description that has it, and to no other one
+// while it is held. Should its holder have just let go, this process has it then.
+func inherited(state uintptr, _ string) (Anchor, bool) {
+	var want unix.Stat_t
+	if unix.Fstat(int(state), &want) != nil {
+		return Anchor{}, false
+	}
+	for fd := 3; fd < mostInherited; fd++ {
+		// What this process opened is closed on exec.
+		flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0)
+		if err != nil || flags&unix.FD_CLOEXEC != 0 {
+			continue
+		}
+		var st unix.Stat_t
+		if unix.Fstat(fd, &st) != nil || st.Dev != want.Dev || st.Ino != want.Ino {
+			continue
+		}
+		if tryLock(uintptr(fd), Owner, true) == nil {
+			return Anchor{fd: uintptr(fd), placed: true}, true
+		}
+	}
+	return Anchor{}, false
+}
+
 func anchorHeld(fd uintptr, _ string) (bool, error) { return askBy(fd) }
 
 func dropAnchor(fd uintptr, shared bool) {
