@@ -5,6 +5,7 @@ package main_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"github.com/solehold/solehold"
+	"github.com/solehold/solehold/internal/testneed"
 )
 
 // jam is what the test build has on top: two goroutines that take two locks in both orders.
@@ -87,7 +89,7 @@ func TestDeadlock(t *testing.T) {
 	t.Parallel()
 	bin, dir := t.TempDir(), t.TempDir()
 	buildJammed(t, bin)
-	addr := "127.0.0.1:" + freePort(t)
+	addr := fmt.Sprintf("127.0.0.1:%d", testneed.Port(t))
 	run := exec.Command(filepath.Join(bin, "solehold"), "run", "--health-http", "http://"+addr+"/healthz",
 		"--health-period", "1s", "--health-failure-threshold", "2", "--min-failing", "0s", "--restart-delay", "0s", "--grace", "2s",
 		"--unhealthy-signal", "QUIT", dir, "--", filepath.Join(bin, "kb"), "-addr", addr)

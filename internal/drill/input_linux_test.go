@@ -107,7 +107,7 @@ func TestNeverHealthy(t *testing.T) {
 func TestHealthy(t *testing.T) {
 	t.Parallel()
 	python := testneed.Program(t, "python3", "apt-get install python3")
-	port := freePort(t)
+	port := strconv.Itoa(testneed.Port(t))
 	c := drill.Config{
 		Scenario: "race", Starters: 2, HealthURL: "http://127.0.0.1:" + port + "/",
 		Command: []string{python, "-m", "http.server", "--bind", "127.0.0.1", "--directory", "{dir}", port},

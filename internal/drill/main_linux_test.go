@@ -222,14 +222,4 @@ func deadline() context.Context {
 	return ctx
 }
 
-// freePort gives a port that nobody has just now.
-func freePort(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
-	defer l.Close()
-	_, port, _ := net.SplitHostPort(l.Addr().String())
-	return port
-}
-
 func procStat(pid int) (procfs.Stat, error) { return procfs.Default().Stat(pid) }

@@ -74,21 +74,6 @@ func file(t *testing.T, state *os.Root, in evidence.Incident, name string) strin
 	return string(b)
 }
 
-// until calls ok until it is true: for states of other processes that no event
-// tells of.
-func until(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for range 2000 {
-		if ok() {
-			return
-		}
-		<-tick.C
-	}
-	t.Fatalf("never: %s", what)
-}
-
 // The story of the field: a service waits without limit for a lock that another
 // process has. The first sentence names the call, the file and the holder.
 func TestLockWaitNamesFileAndHolder(t *testing.T) {
@@ -102,7 +87,7 @@ func TestLockWaitNamesFileAndHolder(t *testing.T) {
 	}
 	t.Cleanup(func() { waiter.Process.Kill(); waiter.Wait() })
 	proc := procfs.Default()
-	until(t, "the waiter waits", func() bool {
+	testneed.Until(t, "the waiter waits", func() bool {
 		locks, _ := proc.Locks()
 		for _, l := range locks {
 			if l.Waiting && l.PID == waiter.Process.Pid {
@@ -133,7 +118,7 @@ func TestStoppedProcess(t *testing.T) {
 	cmd := start(t, "sh", "-c", "echo ready; exec sleep 600")
 	proc := procfs.Default()
 	cmd.Process.Signal(syscall.SIGSTOP)
-	until(t, "it is stopped", func() bool { st, err := proc.Stat(cmd.Process.Pid); return err == nil && st.State == 'T' })
+	testneed.Until(t, "it is stopped", func() bool { st, err := proc.Stat(cmd.Process.Pid); return err == nil && st.State == 'T' })
 	in := take(t, root(t), evidence.Request{Reason: "no answer", PIDs: []int{cmd.Process.Pid}})
 	if !strings.Contains(in.Finding, "stopped by a signal (T)") {
 		t.Errorf("finding: %s", in.Finding)
@@ -156,7 +141,7 @@ func TestGoroutineDump(t *testing.T) {
 
 func TestEverythingIsThere(t *testing.T) {
 	cmd := start(t, "sh", "-c", "echo ready; exec sleep 600")
-	until(t, "it is sleep", func() bool {
+	testneed.Until(t, "it is sleep", func() bool {
 		command, err := procfs.Default().Cmdline(cmd.Process.Pid)
 		return err == nil && len(command) > 0 && command[0] == "sleep"
 	})

@@ -40,7 +40,7 @@ func waited(t *testing.T, path string, n int) {
 		t.Fatal(err)
 	}
 	ino := st.Sys().(*syscall.Stat_t).Ino
-	until(t, fmt.Sprintf("%d wait for %s", n, path), func() bool {
+	testneed.Until(t, fmt.Sprintf("%d wait for %s", n, path), func() bool {
 		rows, _ := procfs.Default().Locks()
 		rows = slices.DeleteFunc(rows, func(l procfs.Lock) bool { return !l.Waiting || l.Inode != ino })
 		return len(rows) >= n
@@ -144,7 +144,7 @@ func TestAgeOfAWait(t *testing.T) {
 	waited(t, path, 1)
 	begun := time.Now()
 	state := root(t)
-	until(t, "the wait is a second old", func() bool { return time.Since(begun) > 1200*time.Millisecond })
+	testneed.Until(t, "the wait is a second old", func() bool { return time.Since(begun) > 1200*time.Millisecond })
 	for pid, want := range map[int]string{waiter.Process.Pid: " It has been waiting ", stopped.Process.Pid: ", and has not run for "} {
 		in := take(t, state, evidence.Request{Reason: "no answer", PIDs: []int{pid}})
 		_, after, found := strings.Cut(in.Finding, want)
@@ -160,7 +160,7 @@ func TestTwoCopies(t *testing.T) {
 	dir, elsewhere := t.TempDir(), t.TempDir()
 	sleep := func(in string) *exec.Cmd {
 		cmd := start(t, "sh", "-c", `cd "$0"; echo ready; exec sleep 600`, in)
-		until(t, "it is sleep", func() bool {
+		testneed.Until(t, "it is sleep", func() bool {
 			exe, err := procfs.Default().Exe(cmd.Process.Pid)
 			return err == nil && filepath.Base(exe) != "sh" && !strings.Contains(exe, "dash")
 		})
@@ -199,7 +199,7 @@ func TestReadsAndPeers(t *testing.T) {
 	}
 	t.Cleanup(func() { cat.Process.Kill(); cat.Wait() })
 	state := root(t)
-	until(t, "it reads", func() bool {
+	testneed.Until(t, "it reads", func() bool {
 		in := take(t, state, evidence.Request{Reason: "no answer", PIDs: []int{cat.Process.Pid}})
 		return strings.Contains(in.Finding, "It is in read() on pipe:[")
 	})

@@ -108,11 +108,11 @@ func TestDoctorTwoRedis(t *testing.T) {
 		return []string{redis, "--bind", "127.0.0.1", "--port", strconv.Itoa(port), "--dir", s.dir, "--appendonly", "yes"}
 	}
 	s.answers = func(port int) bool { return asks(port, "PING\r\n", "+PONG") }
-	a := s.bare(freePort(t))
+	a := s.bare(testneed.Port(t))
 	if found := doctor(t, s.dir); len(found.Findings) > 0 {
 		t.Errorf("%+v", found.Findings)
 	}
-	s.wantTwo(a, s.bare(freePort(t)))
+	s.wantTwo(a, s.bare(testneed.Port(t)))
 }
 
 // Prometheus has a lock, which is often switched off.
@@ -132,12 +132,12 @@ func TestDoctorTwoPrometheus(t *testing.T) {
 		return append([]string{prometheus, "--config.file=" + config, "--storage.tsdb.path=" + s.dir, "--web.listen-address=127.0.0.1:" + strconv.Itoa(port)}, flags...)
 	}
 	s.answers = func(port int) bool { return asks(port, "GET /-/ready HTTP/1.0\r\n\r\n", "HTTP/1.0 200") }
-	a := s.bare(freePort(t))
+	a := s.bare(testneed.Port(t))
 	if found := doctor(t, s.dir); len(found.Findings) > 0 || found.Paths[0].Lock != "FLOCK" || found.Paths[0].State != "held by Prometheus's own lock" {
 		t.Errorf("%+v", found)
 	}
 	flags = off
-	s.wantTwo(a, s.bare(freePort(t)))
+	s.wantTwo(a, s.bare(testneed.Port(t)))
 }
 
 // PostgreSQL goes by its pid file. While that is there a second server is refused
@@ -147,9 +147,9 @@ func TestDoctorPostmaster(t *testing.T) {
 	t.Parallel()
 	testneed.Program(t, "setpriv", "apt-get install util-linux")
 	s := newPostgreSQL(t)
-	a := s.bare(freePort(t))
+	a := s.bare(testneed.Port(t))
 	s.healthy()
-	second := exec.Command("setpriv", s.asUser(s.command(freePort(t)))...)
+	second := exec.Command("setpriv", s.asUser(s.command(testneed.Port(t)))...)
 	second.Dir = s.base
 	if out, err := second.CombinedOutput(); err == nil || !strings.Contains(string(out), "postmaster.pid") {
 		t.Errorf("a second server: %v, %s", err, out)

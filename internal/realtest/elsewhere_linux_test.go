@@ -176,27 +176,13 @@ func count(kinds []string, kind string) (n int) {
 	return n
 }
 
-func freeAddr(t *testing.T) string { return fmt.Sprintf("127.0.0.1:%d", freePort(t)) }
-
-// eventually waits for what nobody tells of.
-func eventually(t *testing.T, what string, is func() bool) {
-	t.Helper()
-	tick := time.NewTicker(50 * time.Millisecond)
-	defer tick.Stop()
-	for late := time.After(2 * patience); !is(); {
-		select {
-		case <-tick.C:
-		case <-late:
-			t.Fatalf("not within %s: %s", 2*patience, what)
-		}
-	}
-}
+func freeAddr(t *testing.T) string { return fmt.Sprintf("127.0.0.1:%d", testneed.Port(t)) }
 
 // serves waits until somebody answers, or nobody listens any more.
 func (e *elsewhere) serves(addr string, want bool) {
 	e.t.Helper()
 	client := http.Client{Timeout: time.Second}
-	eventually(e.t, fmt.Sprintf("%s answers: %t", addr, want), func() bool {
+	testneed.Until(e.t, fmt.Sprintf("%s answers: %t", addr, want), func() bool {
 		answer, err := client.Get("http://" + addr + "/healthz")
 		if err == nil {
 			answer.Body.Close()
@@ -314,11 +300,11 @@ func unhealthy(e *elsewhere) {
 		"--health-http", url+"/healthz", "--health-period", "1s", "--health-timeout", "20s", "--health-failure-threshold", "1", "--min-failing", "1s",
 		"--on-unhealthy", "restart", "--restart", "always", "--restart-delay", "100ms", dir, "--", e.path(e.service), addr)
 	e.serves(addr, true)
-	eventually(e.t, "the run has seen that, too", func() bool { return count(e.kinds(dir), "ready") >= 1 })
+	testneed.Until(e.t, "the run has seen that, too", func() bool { return count(e.kinds(dir), "ready") >= 1 })
 	answer, err := http.Get(url + "/sick")
 	must(e.t, err)
 	answer.Body.Close()
-	eventually(e.t, "it was started again", func() bool { return count(e.kinds(dir), "child-started") >= 2 })
+	testneed.Until(e.t, "it was started again", func() bool { return count(e.kinds(dir), "child-started") >= 2 })
 	e.serves(addr, true)
 	said := e.gives(0, "incident", "show", dir)
 	if e.windows != strings.Contains(said, "this system does not tell") || !strings.Contains(said, "sick from now on") {

@@ -104,7 +104,7 @@ type started struct {
 // start starts a run on a free port when gate is closed, nil for at once.
 func (s *server) start(gate *os.File) *started {
 	s.t.Helper()
-	r := &started{port: freePort(s.t), done: make(chan struct{})}
+	r := &started{port: testneed.Port(s.t), done: make(chan struct{})}
 	r.cmd = exec.Command("sh", "-c", `read wait; exec "$@" </dev/null`, "sh", tool, "run")
 	r.cmd.Args = append(r.cmd.Args, s.flags...)
 	r.cmd.Args = append(append(r.cmd.Args, s.dir, "--"), s.command(r.port)...)
@@ -433,14 +433,6 @@ func asks(port int, line, want string) bool {
 	buf := make([]byte, 64)
 	n, _ := c.Read(buf)
 	return strings.HasPrefix(string(buf[:n]), want)
-}
-
-func freePort(t *testing.T) int {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
 }
 
 func must(t *testing.T, err error) {

@@ -17,6 +17,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/solehold/solehold/internal/testneed"
 	"github.com/solehold/solehold/internal/testsystemd"
 	"golang.org/x/sys/unix"
 )
@@ -115,7 +116,7 @@ type host struct {
 func newHost(t *testing.T) *host {
 	t.Helper()
 	base := t.TempDir()
-	h := &host{t: t, base: base, dir: filepath.Join(base, "data"), mode: filepath.Join(base, "mode"), addr: fmt.Sprintf("127.0.0.1:%d", freePort(t))}
+	h := &host{t: t, base: base, dir: filepath.Join(base, "data"), mode: filepath.Join(base, "mode"), addr: fmt.Sprintf("127.0.0.1:%d", testneed.Port(t))}
 	must(t, os.Mkdir(h.dir, 0o700))
 	h.unit = []string{
 		h.dir, "--health-http=http://" + h.addr + "/", "--health-period=1s", "--health-failure-threshold=2", "--min-failing=0s", "--grace=1s",

@@ -330,19 +330,6 @@ func wantIDs(t testing.TB, r doctor.Report, want ...string) {
 	}
 }
 
-// eventually polls what tells no event.
-func eventually(t testing.TB, what string, ok func() bool) {
-	t.Helper()
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for end := time.Now().Add(patience); time.Now().Before(end); <-tick.C {
-		if ok() {
-			return
-		}
-	}
-	t.Fatalf("it did not come true: %s", what)
-}
-
 // has says whether one of the lines has all the texts.
 func has(lines []string, texts ...string) bool {
 	return slices.ContainsFunc(lines, func(line string) bool {

@@ -14,6 +14,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/dgraph-io/badger/v4"
 	"github.com/solehold/solehold/internal/diagnose/doctor"
+	"github.com/solehold/solehold/internal/testneed"
 	"github.com/syndtr/goleveldb/leveldb"
 	"go.etcd.io/bbolt"
 	"modernc.org/sqlite"
@@ -121,7 +122,7 @@ func TestEngineTwoWriters(t *testing.T) {
 				want = "SH034"
 			}
 			var r doctor.Report
-			eventually(t, want, func() bool { r = examine(t, path); return len(find(r, want)) > 0 })
+			testneed.Until(t, want, func() bool { r = examine(t, path); return len(find(r, want)) > 0 })
 			f := only(t, r, want)
 			if !names(f.Holders, a.pid()) || !names(f.Holders, b) {
 				t.Errorf("%+v", f)
@@ -153,7 +154,7 @@ func TestEngineLeftToAChild(t *testing.T) {
 			must(t, a.cmd.Process.Kill())
 			a.cmd.Wait()
 			var r doctor.Report
-			eventually(t, e.orphan, func() bool { r = examine(t, path); return len(find(r, e.orphan)) > 0 })
+			testneed.Until(t, e.orphan, func() bool { r = examine(t, path); return len(find(r, e.orphan)) > 0 })
 			f := find(r, e.orphan)[0]
 			if !names(f.Holders, child) {
 				t.Errorf("child %d: %+v", child, f)

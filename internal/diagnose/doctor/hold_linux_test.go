@@ -47,7 +47,7 @@ func TestC33DaemonisedChild(t *testing.T) {
 			dir := place(t)
 			lf := filepath.Join(dir, "job.lock")
 			pid := leaving(t, `exec 9>"$1"; flock -n 9; `+start+` >/dev/null & echo $!; exit 0`, lf)
-			eventually(t, "the child is its own program", func() bool {
+			testneed.Until(t, "the child is its own program", func() bool {
 				command, err := procfs.Default().Cmdline(pid)
 				return err == nil && len(command) > 0 && command[0] == "sleep"
 			})
@@ -126,7 +126,7 @@ func TestLockKeptByAMapping(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 	waiter := starting(t, nil, "flock-wait "+lf)
-	eventually(t, "the waiter", func() bool {
+	testneed.Until(t, "the waiter", func() bool {
 		f := find(examine(t, lf), "SH006")
 		return len(f) == 1 && names(f[0].Holders, a.pid()) && names(f[0].Waiters, waiter.pid()) && has(f[0].Evidence, "without a descriptor")
 	})
@@ -149,7 +149,7 @@ func TestC07HeldForLong(t *testing.T) {
 		return doctor.Examine(t.Context(), doctor.Options{Paths: []string{dir}, MaxAge: time.Nanosecond})
 	}
 	var r doctor.Report
-	eventually(t, "stopped", func() bool {
+	testneed.Until(t, "stopped", func() bool {
 		r = look()
 		return len(find(r, "SH001")) == 1 && has(find(r, "SH001")[0].Evidence, "state T")
 	})

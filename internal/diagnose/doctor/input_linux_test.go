@@ -14,6 +14,7 @@ import (
 
 	"github.com/solehold/solehold/internal/diagnose/doctor"
 	"github.com/solehold/solehold/internal/procfs"
+	"github.com/solehold/solehold/internal/testneed"
 	"golang.org/x/sys/unix"
 )
 
@@ -73,7 +74,7 @@ func TestHostileNames(t *testing.T) {
 	must(t, f.Close())
 	must(t, os.Remove(lf))
 	var found doctor.Finding
-	eventually(t, "the finding", func() bool {
+	testneed.Until(t, "the finding", func() bool {
 		all := find(doctor.Examine(t.Context(), doctor.Options{Paths: []string{dir}}), "SH021")
 		if len(all) == 1 && strings.Contains(all[0].Holders[0].Command, "owned") {
 			found = all[0]

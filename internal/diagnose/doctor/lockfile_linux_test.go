@@ -8,6 +8,7 @@ import (
 
 	"github.com/solehold/solehold/internal/diagnose/doctor"
 	"github.com/solehold/solehold/internal/procfs"
+	"github.com/solehold/solehold/internal/testneed"
 )
 
 // C26: the file of a held lock is removed or replaced.
@@ -54,7 +55,7 @@ func TestC26GuardedDirectory(t *testing.T) {
 	dir := place(t)
 	owner := acting(t, "acquire "+dir)
 	must(t, owner.cmd.Process.Signal(syscall.SIGSTOP))
-	eventually(t, "stopped", func() bool { st, err := procfs.Default().Stat(owner.pid()); return err == nil && st.State == 'T' })
+	testneed.Until(t, "stopped", func() bool { st, err := procfs.Default().Stat(owner.pid()); return err == nil && st.State == 'T' })
 	must(t, os.Remove(filepath.Join(dir, ".solehold", "lock")))
 	r := examine(t, dir)
 	told := false

@@ -86,7 +86,7 @@ func TestPidfileOfZombie(t *testing.T) {
 	cmd := exec.Command("true")
 	must(t, cmd.Start())
 	t.Cleanup(func() { cmd.Wait() })
-	eventually(t, "a zombie", func() bool {
+	testneed.Until(t, "a zombie", func() bool {
 		st, err := procfs.Default().Stat(cmd.Process.Pid)
 		return err == nil && st.State == 'Z'
 	})
@@ -102,7 +102,7 @@ func TestPidfileOfContainer(t *testing.T) {
 		"sh", "-c", `echo 32111 >/proc/sys/kernel/ns_last_pid 2>/dev/null; exec 3<&0; "$@" <&3 & wait`, "sh",
 	})
 	var inner int
-	eventually(t, "its number", func() bool {
+	testneed.Until(t, "its number", func() bool {
 		pids, err := procfs.Default().Pids()
 		must(t, err)
 		for _, pid := range pids {
@@ -144,7 +144,7 @@ func TestDeadPidfile(t *testing.T) {
 	must(t, zombie.Start())
 	must(t, lives.Start())
 	t.Cleanup(func() { zombie.Wait(); lives.Process.Kill(); lives.Wait() })
-	eventually(t, "a zombie", func() bool {
+	testneed.Until(t, "a zombie", func() bool {
 		st, err := procfs.Default().Stat(zombie.Process.Pid)
 		return err == nil && st.State == 'Z'
 	})

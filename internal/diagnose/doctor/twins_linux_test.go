@@ -54,7 +54,7 @@ func waits(steps ...string) situation {
 	return func(t *testing.T, dir string) {
 		t.Helper()
 		a := starting(t, nil, in(dir, steps)...)
-		eventually(t, "it waits", func() bool {
+		testneed.Until(t, "it waits", func() bool {
 			r := examine(t, dir)
 			return slices.ContainsFunc(r.Findings, func(f doctor.Finding) bool { return names(f.Waiters, a.pid()) })
 		})
@@ -67,7 +67,7 @@ func stops(steps ...string) situation {
 		t.Helper()
 		a := acting(t, in(dir, steps)...)
 		must(t, a.cmd.Process.Signal(syscall.SIGSTOP))
-		eventually(t, "stopped", func() bool { st, err := procfs.Default().Stat(a.pid()); return err == nil && st.State == 'T' })
+		testneed.Until(t, "stopped", func() bool { st, err := procfs.Default().Stat(a.pid()); return err == nil && st.State == 'T' })
 	}
 }
 
@@ -292,7 +292,7 @@ func TestTwins(t *testing.T) {
 				t.Parallel()
 				dir := place(t)
 				c.guilty(t, dir)
-				eventually(t, "the finding", func() bool { return len(told(t, dir)) > 0 })
+				testneed.Until(t, "the finding", func() bool { return len(told(t, dir)) > 0 })
 			})
 			for name, s := range c.innocent {
 				t.Run(name, func(t *testing.T) {

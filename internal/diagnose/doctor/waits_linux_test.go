@@ -20,7 +20,7 @@ import (
 func waiting(t testing.TB, n int, dir string) doctor.Report {
 	t.Helper()
 	var r doctor.Report
-	eventually(t, fmt.Sprint(n, " waiters"), func() bool {
+	testneed.Until(t, fmt.Sprint(n, " waiters"), func() bool {
 		r = examine(t, dir)
 		waiters := map[int]bool{}
 		for _, f := range r.Findings {
@@ -124,7 +124,7 @@ func TestC06Deadlock(t *testing.T) {
 			dir := place(t)
 			pids := subshells(t, dir, n)
 			var r doctor.Report
-			eventually(t, "a deadlock", func() bool { r = examine(t, dir); return len(find(r, "SH007")) > 0 })
+			testneed.Until(t, "a deadlock", func() bool { r = examine(t, dir); return len(find(r, "SH007")) > 0 })
 			f := only(t, r, "SH007")
 			if f.Severity != doctor.Outage || f.Title != fmt.Sprintf("deadlock between %d processes", n) || f.Confidence != doctor.Certain {
 				t.Errorf("%+v", f)
@@ -167,7 +167,7 @@ func TestC06OFDRing(t *testing.T) {
 	two.ready(t)
 	one.open(t)
 	var r doctor.Report
-	eventually(t, "a deadlock or a queue", func() bool {
+	testneed.Until(t, "a deadlock or a queue", func() bool {
 		r = examine(t, dir)
 		return len(find(r, "SH007")) > 0
 	})
@@ -279,7 +279,7 @@ func TestStopped(t *testing.T) {
 	lf := filepath.Join(dir, "lf")
 	holder := acting(t, "flock "+lf)
 	must(t, holder.cmd.Process.Signal(syscall.SIGSTOP))
-	eventually(t, "stopped", func() bool { st, err := procfs.Default().Stat(holder.pid()); return err == nil && st.State == 'T' })
+	testneed.Until(t, "stopped", func() bool { st, err := procfs.Default().Stat(holder.pid()); return err == nil && st.State == 'T' })
 	wantIDs(t, examine(t, dir))
 	starting(t, nil, "flock-wait "+lf)
 	r := waiting(t, 1, dir)

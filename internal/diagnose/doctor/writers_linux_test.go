@@ -49,7 +49,7 @@ func TestC19SecondWriterInAnotherContainer(t *testing.T) {
 		t.Errorf("%q", f.Evidence)
 	}
 	owner.end()
-	eventually(t, "the owner is gone", func() bool { return len(find(examine(t, dir), "SH033")) == 1 })
+	testneed.Until(t, "the owner is gone", func() bool { return len(find(examine(t, dir), "SH033")) == 1 })
 }
 
 // Whatever the owner started belongs to it, and so does who only reads.
@@ -150,7 +150,7 @@ func TestC17ContainerIsGone(t *testing.T) {
 	must(t, a.cmd.Process.Kill())
 	a.cmd.Wait()
 	var r doctor.Report
-	eventually(t, "free", func() bool { r = examine(t, dir); return r.Paths[0].State == "FREE" })
+	testneed.Until(t, "free", func() bool { r = examine(t, dir); return r.Paths[0].State == "FREE" })
 	wantIDs(t, r)
 	if !has(r.Paths[0].Notes, "record: stale", "c1") {
 		t.Errorf("%+v", r.Paths[0])
