@@ -168,17 +168,15 @@ func (s *Sticky) acked(in Input) {
 	if !s.answered(in) {
 		return
 	}
-	s.due = at + s.times.Renew
+	s.due, s.looked = at+s.times.Renew, true
 	switch s.state {
 	case Leaving:
 		s.leave(true)
 	case Claiming:
-		s.state, s.looked, s.end = Delayed, true, s.now
+		s.state, s.end = Delayed, s.now
 		if s.applies(stickySettled, !s.cfg.Settled) { // it may be that of a copy of us, which hears of it and must die first
 			s.end += s.cfg.Delay
 		}
-	case Delayed:
-		s.looked = true
 	}
 }
 
