@@ -109,6 +109,7 @@ func Stick(ctx context.Context, b Backend, name string, o StickyOptions) (*Stick
 	select {
 	case err := <-s.decided:
 		if err != nil {
+			<-s.done // a claim that is not used may be on its way back: a fifth of the time to live at most
 			return nil, err
 		}
 		return s, nil

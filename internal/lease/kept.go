@@ -97,9 +97,8 @@ func (k Kept) judge(me Self, without keptGuard) Standing {
 
 // At gives what is to be kept before the engine is asked from a place.
 func (k Kept) At(p Place) Kept {
-	if !slices.Contains(k.Places, p) {
-		k.Places = append([]Place{p}, k.Places...)
-	}
+	before := slices.DeleteFunc(slices.Clone(k.Places), func(q Place) bool { return q == p })
+	k.Places = append([]Place{p}, before...)
 	return k
 }
 
