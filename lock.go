@@ -123,6 +123,8 @@ type Cluster struct {
 	Key string `json:"key"`
 	// Token is the engine's fencing token. It is what the holder's programs are given.
 	Token uint64 `json:"token"`
+	// Sticky says that the claim has no lease: it stays when the holder ends.
+	Sticky bool `json:"sticky,omitempty"`
 }
 
 // SetCluster writes down that the holder also has a lock at a cluster engine. The

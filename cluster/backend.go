@@ -65,6 +65,8 @@ type Request struct {
 	Delay time.Duration
 	// Info is what others see of the holder. It is a label, never evidence, and holds no secrets.
 	Info string
+	// Place and Since are for [Sticker] alone: where the claim is used, and the time of day.
+	Place, Since string
 }
 
 // Grant is a claim that was made.

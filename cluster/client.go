@@ -148,7 +148,7 @@ func (c *Client) Acquire(ctx context.Context, name string, o AcquireOptions) (Le
 		case !errors.Is(err, errShort) && (errors.Is(err, ErrLate) || errors.Is(err, errNoLease)):
 			c.rest(ctx) // the engine was away: try again until the context ends
 			continue
-		case !errors.As(err, &held) || held.Foreign:
+		case !errors.As(err, &held) || held.Foreign || held.Sticky:
 			return nil, err
 		}
 		answered()

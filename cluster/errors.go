@@ -42,6 +42,9 @@ type HeldError struct {
 	Foreign bool
 	// Key is that place.
 	Key string
+	// Sticky says that the claim has no lease, so that waiting is of no use. Since is when it was made.
+	Sticky bool
+	Since  string
 }
 
 // Error is one line: what has an owner, and who it is.
@@ -49,6 +52,8 @@ func (e *HeldError) Error() string {
 	switch {
 	case e.Foreign:
 		return fmt.Sprintf("lock %q: the key %s holds something that solehold did not write; it is left alone: look who uses it, or choose another prefix", e.Name, e.Key)
+	case e.Sticky:
+		return fmt.Sprintf("lock %q has a sticky claim since %.40s: %.200q, token %d; nobody gets it without an operator's break", e.Name, e.Since, e.Info, e.Token)
 	case e.Info != "":
 		return fmt.Sprintf("lock %q already has its owner: %.200q, token %d", e.Name, e.Info, e.Token)
 	}

@@ -25,11 +25,14 @@ type Memory struct {
 // memoryLock is what the engine has of one name.
 type memoryLock struct {
 	by     *memorySession
+	sticky bool
 	record Record
 	token  uint64
 	writes uint64
 	last   string // the record of the tenure before, for the successor
 }
+
+func (l *memoryLock) held() bool { return l.by != nil || l.sticky }
 
 // NewMemory makes an empty engine.
 func NewMemory() *Memory {
@@ -46,7 +49,7 @@ func (m *Memory) Client(f Faults) *MemoryClient {
 func (m *Memory) Break(name string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if l := m.locks[name]; l != nil && l.by != nil {
+	if l := m.locks[name]; l != nil && l.held() {
 		m.lose(name, l)
 	}
 }
@@ -72,7 +75,7 @@ func (c *MemoryClient) Look(_ context.Context, name string) ([]Seen, error) {
 			continue
 		}
 		s := SeenOf(n, n, "", l.last)
-		if l.by != nil {
+		if l.held() {
 			s = SeenOf(n, n, l.record.Text(), l.last)
 			s.Token = l.token
 		}
@@ -85,7 +88,7 @@ func (c *MemoryClient) Look(_ context.Context, name string) ([]Seen, error) {
 func (c *MemoryClient) Raise(_ context.Context, name string, above uint64) error {
 	c.m.mu.Lock()
 	defer c.m.mu.Unlock()
-	if l := c.m.locks[name]; l != nil && l.by != nil {
+	if l := c.m.locks[name]; l != nil && l.held() {
 		return HeldBy(name, name, l.record.Text(), l.token)
 	}
 	c.m.tokens = max(c.m.tokens, above)
@@ -97,7 +100,7 @@ func (c *MemoryClient) Break(_ context.Context, name string, token uint64, why s
 	c.m.mu.Lock()
 	defer c.m.mu.Unlock()
 	l := c.m.locks[name]
-	if l == nil || l.by == nil || l.token != token {
+	if l == nil || !l.held() || l.token != token {
 		return ErrNotThere
 	}
 	text, err := BrokenRecord(l.record.Text(), why)
@@ -110,6 +113,10 @@ func (c *MemoryClient) Break(_ context.Context, name string, token uint64, why s
 
 // lose ends a claim and pushes it.
 func (m *Memory) lose(name string, l *memoryLock) {
+	if l.by == nil {
+		m.free(l)
+		return
+	}
 	select {
 	case l.by.gone <- Claim{Name: name, Nonce: l.record.Nonce, Token: l.token}:
 	default: // a push may be lost
@@ -119,7 +126,7 @@ func (m *Memory) lose(name string, l *memoryLock) {
 
 // free ends a claim.
 func (m *Memory) free(l *memoryLock) {
-	l.by = nil
+	l.by, l.sticky = nil, false
 	l.writes++
 	close(m.changed)
 	m.changed = make(chan struct{})
@@ -227,7 +234,7 @@ func (s *memorySession) claim(r Request) (Grant, error) {
 		m.locks[r.Name] = l
 	case l.by == s && l.record.Nonce == r.Nonce:
 		return Grant{Token: l.token, Delay: r.Delay}, nil
-	case l.by != nil:
+	case l.held():
 		if m.refused++; m.DoubleGrant == 0 || m.refused%m.DoubleGrant != 0 {
 			return Grant{}, HeldBy(r.Name, r.Name, l.record.Text(), l.token)
 		}
@@ -280,7 +287,7 @@ func (s *memorySession) Release(ctx context.Context, c Claim, clean bool) error 
 func (s *memorySession) Wait(ctx context.Context, held *HeldError) error {
 	change := make(chan (<-chan struct{}), 1)
 	if err := s.do(ctx, OpWait, func() error {
-		if l := s.c.m.locks[held.Name]; l != nil && l.by != nil {
+		if l := s.c.m.locks[held.Name]; l != nil && l.held() {
 			change <- s.c.m.changed
 			return nil
 		}

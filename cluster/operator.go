@@ -46,6 +46,16 @@ type Seen struct {
 	Ended bool `json:"ended,omitempty"`
 	// Broken is why an operator has broken the last claim, and who.
 	Broken string `json:"broken,omitempty"`
+	// Sticky says that the claim has no lease; Since is when it was made, SeenAt when its holder was last there, both by
+	// the holder's clock, and Idle that nothing worked under it then.
+	Sticky bool   `json:"sticky,omitempty"`
+	Since  string `json:"since,omitempty"`
+	SeenAt string `json:"seen,omitempty"`
+	Idle   bool   `json:"idle,omitempty"`
+	// Nonce and Place are those of a sticky claim, and Note is what lies beside it.
+	Nonce string `json:"-"`
+	Place string `json:"-"`
+	Note  string `json:"-"`
 }
 
 // SeenOf gives what is seen of a lock: the text of its claim, "" where there is none, and of what is left for the successor.
@@ -58,6 +68,15 @@ func SeenOf(name, key, claim, last string) Seen {
 	r, err := ParseRecord(text)
 	s.Foreign = err != nil && s.Held
 	s.Info, s.Ended, s.Broken = r.Info, r.Ended && !s.Held, r.Broken
+	if s.Sticky = r.Sticky && s.Held; !s.Sticky {
+		return s
+	}
+	s.Since, s.Nonce, s.Note = r.Since, r.Nonce, last
+	note, err := ParseRecord(last)
+	if err != nil || note.Nonce != r.Nonce { // not written yet
+		note = r
+	}
+	s.Place, s.SeenAt, s.Idle = note.Place, note.Seen, note.Ended
 	return s
 }
 

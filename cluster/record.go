@@ -64,6 +64,15 @@ type Record struct {
 	Ended bool `json:"ended,omitempty"`
 	// Broken is why an operator has broken the claim, and who; "" if nobody has.
 	Broken string `json:"broken,omitempty"`
+
+	// Sticky says that the claim has no lease: nobody gets it but by a break.
+	Sticky bool `json:"sticky,omitempty"`
+	// Since is when the holder of a sticky claim made it, by its own clock.
+	Since string `json:"since,omitempty"`
+	// Place is where it is used. A claim is at one place, so that copies of a disk cannot both have it.
+	Place string `json:"place,omitempty"`
+	// Seen is when the holder was last there, by its own clock: it is written once in a while, beside the claim.
+	Seen string `json:"seen,omitempty"`
 }
 
 // RecordOf gives what is to be written for a claim.
@@ -72,7 +81,10 @@ func RecordOf(r Request) Record {
 	if len(info) > maxInfo {
 		info = strings.ToValidUTF8(info[:maxInfo], "")
 	}
-	return Record{Format: format, Nonce: r.Nonce, DelayMS: r.Delay.Milliseconds(), Info: info}
+	return Record{
+		Format: format, Nonce: r.Nonce, DelayMS: r.Delay.Milliseconds(), Info: info,
+		Sticky: r.Place != "", Place: r.Place, Since: r.Since, Seen: r.Since,
+	}
 }
 
 // Text gives the record as it is written.
@@ -109,5 +121,5 @@ func GrantAfter(token uint64, last string) Grant {
 // HeldBy gives the error for a lock whose claim is this text at this key.
 func HeldBy(name, key, text string, token uint64) *HeldError {
 	r, err := ParseRecord(text)
-	return &HeldError{Name: name, Key: key, Info: r.Info, Token: token, Foreign: err != nil}
+	return &HeldError{Name: name, Key: key, Info: r.Info, Token: token, Foreign: err != nil, Sticky: r.Sticky, Since: r.Since}
 }

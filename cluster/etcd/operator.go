@@ -71,13 +71,18 @@ func (b *Backend) seen(ctx context.Context, escaped string, kvs [3]*mvccpb.KeyVa
 	if claim == nil {
 		return cluster.SeenOf(name, b.claimKey(name), "", string(last.Value)), nil
 	}
-	s := cluster.SeenOf(name, string(claim.Key), cmp.Or(string(claim.Value), " "), "") // an empty one is somebody else's
+	note := ""
+	if last != nil {
+		note = string(last.Value)
+	}
+	s := cluster.SeenOf(name, string(claim.Key), cmp.Or(string(claim.Value), " "), note) // an empty one is somebody else's
 	var base uint64
 	if kvs[2] != nil {
 		if base, err = baseOf(kvs[2:]); err != nil {
 			return s, err
 		}
 	}
+	b.bases.Store(name, base)
 	s.Token = base + uint64(claim.ModRevision)
 	if _, asked := left[claim.Lease]; !asked && claim.Lease != 0 {
 		t, err := b.client.TimeToLive(ctx, clientv3.LeaseID(claim.Lease))

@@ -23,17 +23,19 @@ func (b *Backend) Look(ctx context.Context, name string) ([]cluster.Seen, error)
 		return nil, unknown(ctx, err)
 	}
 	var all []cluster.Seen
-	var n, record string
+	var n, record, last string
 	var token, left int64
 	var live bool
-	_, err = pgx.ForEachRow(rows, []any{&n, &token, &record, &live, &left}, func() error {
+	_, err = pgx.ForEachRow(rows, []any{&n, &token, &record, &last, &live, &left}, func() error {
 		key := fmt.Sprintf("%s.lock %s", b.c.Schema, n)
 		if !live {
 			all = append(all, cluster.SeenOf(n, key, "", record))
 			return nil
 		}
-		s := cluster.SeenOf(n, key, cmp.Or(record, " "), "") // an empty one is somebody else's
-		s.Token, s.Left = uint64(token), time.Duration(left)*time.Millisecond
+		s := cluster.SeenOf(n, key, cmp.Or(record, " "), last) // an empty one is somebody else's
+		if s.Token = uint64(token); !s.Sticky {
+			s.Left = time.Duration(left) * time.Millisecond
+		}
 		all = append(all, s)
 		return nil
 	})

@@ -23,7 +23,7 @@ CREATE INDEX IF NOT EXISTS lock_session ON $S.lock (session) WHERE session IS NO
 func quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
 // statements are those of a schema.
-type statements struct{ claim, look, renew, verify, release, revoke, list, raise, unclaim string }
+type statements struct{ claim, look, renew, verify, release, revoke, list, raise, unclaim, stick, note string }
 
 func newStatements(schema string) statements {
 	in := func(s string) string { return strings.ReplaceAll(s, "$S", quote(schema)) }
@@ -45,7 +45,7 @@ SELECT token, coalesce(nonce, ''), coalesce(session, ''), record, nonce IS NOT N
 	(extract(epoch FROM expires - clock_timestamp()) * 1000)::bigint
 FROM $S.lock WHERE name = $1`),
 		list: in(`
-SELECT name, token, record, nonce IS NOT NULL AND expires > clock_timestamp(),
+SELECT name, token, record, last, nonce IS NOT NULL AND expires > clock_timestamp(),
 	(extract(epoch FROM expires - clock_timestamp()) * 1000)::bigint
 FROM $S.lock WHERE $1 = '' OR name = $1 ORDER BY name`),
 		raise: in(`
@@ -57,6 +57,20 @@ WITH freed AS (
 	UPDATE $S.lock SET nonce = NULL, session = NULL, record = $4
 	WHERE name = $1 AND token = $2 AND record = $3 AND nonce IS NOT NULL AND expires > clock_timestamp() RETURNING name
 ), told AS (SELECT pg_notify($5, name) FROM freed) SELECT count(*) FROM told`),
+		// Nobody renews it, and its time is beyond everybody's. What lies beside it is last, which nobody else reads meanwhile.
+		stick: in(`
+WITH made AS (
+	INSERT INTO $S.lock AS l (name, token, nonce, session, expires, record, last)
+	SELECT $1::text, 1, $2::text, NULL, clock_timestamp() + interval '100 years', $3::text, ''
+	WHERE NOT EXISTS (SELECT FROM $S.lock WHERE name = $1 AND nonce IS NOT NULL AND expires > clock_timestamp())
+	ON CONFLICT (name) DO UPDATE SET token = l.token + 1, nonce = excluded.nonce, session = NULL,
+		expires = excluded.expires, record = excluded.record, last = l.record
+	WHERE l.nonce IS NULL OR l.expires <= clock_timestamp()
+	RETURNING token, last
+) SELECT token, last FROM made`),
+		note: in(`
+UPDATE $S.lock SET last = $5
+WHERE name = $1 AND token = $2 AND nonce = $3 AND session IS NULL AND last = $4 RETURNING token`),
 		// What has run out is not brought back.
 		renew: in(`
 UPDATE $S.lock SET expires = clock_timestamp() + $2::bigint * interval '1 millisecond'

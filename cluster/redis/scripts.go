@@ -4,7 +4,7 @@ import "github.com/redis/go-redis/v9"
 
 // Each script is atomic. KEYS are those of one lock; times are milliseconds for PX and PEXPIRE, which Redis counts on its
 // own clock from when it runs the script.
-type scripts struct{ claim, renew, verify, release, look, raise *redis.Script }
+type scripts struct{ claim, renew, verify, release, look, raise, stick, note *redis.Script }
 
 func newScripts() scripts {
 	return scripts{
@@ -46,6 +46,23 @@ return {text(KEYS[1]), text(KEYS[2]), redis.call('GET', KEYS[3]) or '0', redis.c
 if redis.call('EXISTS', KEYS[1]) == 1 then return 0 end
 local there, above = redis.call('GET', KEYS[3]) or '0', ARGV[1]
 if #there < #above or #there == #above and there < above then redis.call('SET', KEYS[3], above) end
+return 1`),
+		// ARGV: record. Gives {1, token, last} for a claim without a time, {0, token, record} for one that is there.
+		stick: redis.NewScript(`
+local kind = redis.call('TYPE', KEYS[1]).ok
+if kind ~= 'none' then
+  return {0, redis.call('GET', KEYS[3]) or '0', kind == 'string' and redis.call('GET', KEYS[1]) or kind}
+end
+local last = redis.call('GET', KEYS[2]) or ''
+local token = redis.call('INCR', KEYS[3])
+redis.call('SET', KEYS[1], ARGV[1])
+redis.call('SET', KEYS[2], ARGV[1])
+return {1, tostring(token), last}`),
+		// ARGV: token, the record beside the claim, the new one. Only a claim that has no time has one.
+		note: redis.NewScript(`
+if redis.call('TYPE', KEYS[1]).ok ~= 'string' or redis.call('PTTL', KEYS[1]) ~= -1 then return 0 end
+if redis.call('GET', KEYS[3]) ~= ARGV[1] or redis.call('GET', KEYS[2]) ~= ARGV[2] then return 0 end
+redis.call('SET', KEYS[2], ARGV[3])
 return 1`),
 		// ARGV: record, token.
 		verify: redis.NewScript(`

@@ -76,7 +76,11 @@ func (s *session) seen(name string) (seen cluster.Seen, there bool, err error) {
 	key := s.b.node(name, "claim")
 	claim, stat, err := s.conn.Get(key)
 	if err == nil {
-		seen = cluster.SeenOf(name, key, cmp.Or(string(claim), " "), "") // an empty one is somebody else's
+		last, _, err := s.conn.Get(s.b.node(name, "last"))
+		if err != nil && !errors.Is(err, zk.ErrNoNode) {
+			return seen, false, err
+		}
+		seen = cluster.SeenOf(name, key, cmp.Or(string(claim), " "), string(last)) // an empty one is somebody else's
 		seen.Token = uint64(stat.Czxid)
 		return seen, true, nil
 	}
@@ -102,6 +106,13 @@ func (b *Backend) Raise(context.Context, string, uint64) error {
 func (b *Backend) Break(ctx context.Context, name string, token uint64, why string) error {
 	claim, last := b.node(name, "claim"), b.node(name, "last")
 	return b.with(ctx, func(s *session) error {
+		_, before, err := s.conn.Get(last) // first: every later claim and release writes it
+		if errors.Is(err, zk.ErrNoNode) {
+			return cluster.ErrNotThere
+		}
+		if err != nil {
+			return err
+		}
 		there, stat, err := s.conn.Get(claim)
 		switch {
 		case errors.Is(err, zk.ErrNoNode), err == nil && stat.Czxid != int64(token):
@@ -112,13 +123,6 @@ func (b *Backend) Break(ctx context.Context, name string, token uint64, why stri
 		left, err := cluster.BrokenRecord(string(there), why)
 		if err != nil {
 			return fmt.Errorf("the node %s: %w", claim, err)
-		}
-		_, before, err := s.conn.Get(last)
-		if err != nil {
-			return err
-		}
-		if before.Mzxid != int64(token) { // written with the claim, and by every later one
-			return cluster.ErrNotThere
 		}
 		_, err = s.conn.Multi(
 			&zk.SetDataRequest{Path: last, Data: []byte(left), Version: before.Version},

@@ -135,7 +135,7 @@ func (s *session) try(ctx context.Context, r cluster.Request, text string) (clus
 	if ctx.Err() != nil { // nobody awaits this claim any more
 		return cluster.Grant{}, context.Cause(ctx)
 	}
-	claim, last := s.b.node(r.Name, "claim"), s.b.node(r.Name, "last")
+	claim := s.b.node(r.Name, "claim")
 	there, stat, err := s.conn.Get(claim)
 	switch {
 	case err == nil && string(there) == text && stat.EphemeralOwner == s.conn.SessionID():
@@ -145,9 +145,15 @@ func (s *session) try(ctx context.Context, r cluster.Request, text string) (clus
 	case !errors.Is(err, zk.ErrNoNode):
 		return cluster.Grant{}, err
 	}
+	return s.make(ctx, r.Name, text, zk.FlagEphemeral)
+}
+
+// make makes the claim in one transaction with what it leaves.
+func (s *session) make(ctx context.Context, name, text string, flags int32) (cluster.Grant, error) {
+	claim, last := s.b.node(name, "claim"), s.b.node(name, "last")
 	before, stat, err := s.conn.Get(last)
 	if errors.Is(err, zk.ErrNoNode) {
-		if err = s.parents(r.Name); err == nil {
+		if err = s.parents(name); err == nil {
 			err = errAgain
 		}
 	}
@@ -159,7 +165,7 @@ func (s *session) try(ctx context.Context, r cluster.Request, text string) (clus
 	}
 	answer, err := s.conn.Multi(
 		&zk.SetDataRequest{Path: last, Data: []byte(text), Version: stat.Version},
-		&zk.CreateRequest{Path: claim, Data: []byte(text), Acl: s.b.acl(), Flags: zk.FlagEphemeral},
+		&zk.CreateRequest{Path: claim, Data: []byte(text), Acl: s.b.acl(), Flags: flags},
 	)
 	switch {
 	case errors.Is(err, zk.ErrBadVersion) || errors.Is(err, zk.ErrNodeExists):

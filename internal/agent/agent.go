@@ -58,6 +58,7 @@ type agent struct {
 	start    wire.Message
 	guard    Guard
 	client   *cluster.Client
+	backend  cluster.Backend
 	target   cluster.Target
 	lease    cluster.Lease
 	held     bool
@@ -66,6 +67,8 @@ type agent struct {
 	sent     atomic.Int64 // of the last acknowledged renewal
 	ttl      atomic.Int64
 	errors   atomic.Uint64 // requests that the engine has failed
+	answered atomic.Bool   // that the lock is had
+	told     atomic.Bool   // that a sticky claim is settled
 }
 
 // Serve is the life of an agent: it speaks with the run over conn, which it closes. An error was told to the run as well.
@@ -81,7 +84,7 @@ func Serve(ctx context.Context, conn io.ReadWriteCloser, o Options) error {
 	defer a.out.flush()
 	err := a.serve(ctx)
 	if err != nil {
-		a.out.say(failure(err))
+		a.out.say(failure(err, a.start.Sticky != nil))
 	}
 	if a.client != nil && !a.held {
 		a.end(ctx) // after the answer: it takes its time
@@ -143,6 +146,7 @@ func (a *agent) open() error {
 	if err != nil {
 		return err
 	}
+	a.backend = b
 	b = cluster.Observe(b, a.asked)
 	o.Info, o.OnAcked, o.FailStop = a.start.Info, a.acked, func(string, uint64) { notify(a.failStop) }
 	a.target, a.engine = t, b.Traits().Engine
@@ -183,13 +187,7 @@ func (a *agent) acquire(ctx context.Context) error {
 	}
 	done := make(chan error, 1)
 	go func() {
-		l, err := a.client.Acquire(ctx, a.start.Name, cluster.AcquireOptions{
-			Floor: a.start.Floor, Wait: a.start.Wait != 0, Limit: a.start.Limit,
-			OnDelay: func(d time.Duration) { granted(); a.out.say(wire.Message{Kind: wire.Delayed, Limit: d}) },
-			OnWait: func(h *cluster.HeldError) {
-				a.out.say(wire.Message{Kind: wire.Waiting, Info: h.Info, Token: h.Token})
-			},
-		})
+		l, err := a.take(ctx, granted)
 		if err == nil {
 			a.lease = l
 		}
@@ -209,9 +207,24 @@ func (a *agent) acquire(ctx context.Context) error {
 	}
 	a.out.say(wire.Message{
 		Kind: wire.Granted, Engine: a.engine, Key: path.Join(a.target.Prefix, "claim", cluster.EscapeName(a.start.Name)),
-		Token: a.lease.Token(), Sent: time.Duration(a.sent.Load()), TTL: time.Duration(a.ttl.Load()),
+		Token: a.lease.Token(), Sent: time.Duration(a.sent.Load()), TTL: time.Duration(a.ttl.Load()), Sticky: a.stuck(),
 	})
+	a.answered.Store(true)
 	return nil
+}
+
+// take asks the engine for the lock.
+func (a *agent) take(ctx context.Context, granted func()) (cluster.Lease, error) {
+	if a.start.Sticky != nil {
+		return a.stick(ctx, granted)
+	}
+	return a.client.Acquire(ctx, a.start.Name, cluster.AcquireOptions{
+		Floor: a.start.Floor, Wait: a.start.Wait != 0, Limit: a.start.Limit,
+		OnDelay: func(d time.Duration) { granted(); a.out.say(wire.Message{Kind: wire.Delayed, Limit: d}) },
+		OnWait: func(h *cluster.HeldError) {
+			a.out.say(wire.Message{Kind: wire.Waiting, Info: h.Info, Token: h.Token})
+		},
+	})
 }
 
 // hold keeps the lock until the run gives it back, is dead, or has lost it.
@@ -280,6 +293,9 @@ func (a *agent) orphaned(ctx context.Context) error {
 	grace := a.start.Grace
 	if grace == 0 {
 		grace = time.Duration(a.ttl.Load()) / 5
+	}
+	if a.start.Sticky != nil {
+		left = grace // nobody takes the lock meanwhile
 	}
 	if a.guard.Stop(ctx, max(0, min(grace, left))) {
 		return a.release(ctx)

@@ -61,12 +61,23 @@ func claimKey(name string) string { return "/test/dir/claim/" + cluster.EscapeNa
 // put writes a key as another program would.
 func put(t *testing.T, engine, key, value string) {
 	t.Helper()
+	by(t, engine, clientv3.OpPut(key, value))
+}
+
+// remove removes all keys that begin so.
+func remove(t *testing.T, engine, prefix string) {
+	t.Helper()
+	by(t, engine, clientv3.OpDelete(prefix, clientv3.WithPrefix()))
+}
+
+func by(t *testing.T, engine string, op clientv3.Op) {
+	t.Helper()
 	c, err := clientv3.New(clientv3.Config{Endpoints: []string{engine}, Logger: zap.NewNop()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	if _, err := c.Put(context.Background(), key, value); err != nil {
+	if _, err := c.Do(context.Background(), op); err != nil {
 		t.Fatal(err)
 	}
 }

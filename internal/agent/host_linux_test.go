@@ -38,6 +38,7 @@ type host struct {
 
 	through []string // what a run is started through
 	at      string   // the engine's address in place of the proxy
+	ttl     string   // in place of ttl
 	command []string // in place of work
 }
 
@@ -56,7 +57,11 @@ func (h *host) url() string {
 	if at == "" {
 		at = h.proxy.Addr()
 	}
-	return "etcd://" + at + "/test/dir?ttl=" + ttl.String()
+	life := h.ttl
+	if life == "" {
+		life = ttl.String()
+	}
+	return "etcd://" + at + "/test/dir?ttl=" + life
 }
 
 // run is one `solehold run` on a host.

@@ -93,7 +93,7 @@ dies, the next one starts at once, without any clean-up.`,
 	root.CompletionOptions.HiddenDefaultCmd = false
 	root.AddCommand(
 		a.runCommand(), a.watchCommand(), a.statusCommand(), a.topCommand(), a.doctorCommand(), a.historyCommand(), a.incidentCommand(), a.releaseCommand(), a.cleanCommand(),
-		a.unitCommand(), a.rootCommand(), a.versionCommand(),
+		a.unitCommand(), a.rootCommand(), a.clusterCommand(), a.versionCommand(),
 	)
 	return root
 }

@@ -19,8 +19,8 @@ var errNoCluster error = &supervise.ClusterError{Fault: wire.Missing, Text: "the
 // refused before anything is taken.
 func (a *app) inCluster(c *supervise.Config, f *runFlags, cmd *cobra.Command) error {
 	if c.WithoutCluster = f.noCluster; f.cluster == "" {
-		if f.clusterName != "" {
-			return usage(cmd, "--cluster-name is for runs with --cluster")
+		if f.clusterName != "" || cmd.Flags().Changed("cluster-down") {
+			return usage(cmd, "--cluster-name and --cluster-down are for runs with --cluster")
 		}
 		return nil
 	}
@@ -52,7 +52,10 @@ func (a *app) inCluster(c *supervise.Config, f *runFlags, cmd *cobra.Command) er
 	if !ok {
 		return errNoCluster
 	}
-	c.Cluster = &supervise.Cluster{Agent: agent, URL: f.cluster, Name: name, Secrets: []string{cluster.PasswordVariable}}
+	c.Cluster = &supervise.Cluster{
+		Agent: agent, URL: f.cluster, Name: name, Secrets: []string{cluster.PasswordVariable},
+		Sticky: f.clusterDown.value == downSticky, Place: target.Engine + " " + target.Prefix,
+	}
 	return nil
 }
 
@@ -77,11 +80,14 @@ func fitGrace(c *supervise.Config, target cluster.Target, cmd *cobra.Command) er
 func (a *app) refusedByCluster(held *supervise.ClusterHeldError, f *runFlags) {
 	a.code = f.heldExit
 	if a.json {
-		a.printJSON(a.env.Stderr, map[string]any{"held": held.Name, "owner": held.Info, "token": held.Token, "exit": a.code})
+		a.printJSON(a.env.Stderr, map[string]any{"held": held.Name, "owner": held.Info, "token": held.Token, "since": held.Since, "exit": a.code})
 		return
 	}
 	next := ". Nothing to do."
-	if f.wait.seconds != 0 {
+	switch {
+	case held.Since != "":
+		next = ". Nothing was started."
+	case f.wait.seconds != 0:
 		next = ". Nothing was started within " + f.wait.String() + "."
 	}
 	a.say("%v%s", held, next)
@@ -103,7 +109,7 @@ func codeOfCluster(err error) (code int, ok bool) {
 	switch failed.Fault {
 	case wire.Usage:
 		return exitUsage, true
-	case wire.Unsafe, wire.Behind:
+	case wire.Unsafe, wire.Behind, wire.Kept:
 		return exitRefused, true
 	case wire.Missing:
 		return exitCreate, true
@@ -126,6 +132,8 @@ func clusterStep(err error) string {
 		return "see docs/cluster.md for the parts of the URL"
 	case wire.Behind:
 		return "find out which engine is the right one; if this one was restored or replaced for good: solehold cluster raise --cluster URL NAME --above N"
+	case wire.Kept:
+		return "see docs/cluster.md, \"Claims that outlive the engine\", before anything is broken"
 	case wire.Unsafe:
 		return "find out which engine is the right one before anything is started"
 	case wire.Missing:

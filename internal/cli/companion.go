@@ -16,6 +16,9 @@ import (
 // heavy dependencies are programs of their own. It looks beside this program
 // first, then on PATH. ran is false where the verb is ours, or nobody's.
 func companion(env Env, root *cobra.Command, args []string) (code int, ran bool) {
+	if claims(args) {
+		return 0, false
+	}
 	if !clustered(args) &&
 		(len(args) == 0 || strings.HasPrefix(args[0], "-") || strings.ContainsAny(args[0], "/\\.") || builtIn(root, args[0])) {
 		return 0, false
@@ -54,7 +57,7 @@ func companionOf(args []string) (name string, words []string) {
 
 func builtIn(root *cobra.Command, verb string) bool {
 	for _, c := range root.Commands() {
-		if c.Name() == verb || c.HasAlias(verb) {
+		if c.Name() == verb && verb != clusterVerb || c.HasAlias(verb) {
 			return true
 		}
 	}

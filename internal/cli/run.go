@@ -19,7 +19,7 @@ type runFlags struct {
 	cluster, clusterName         string
 	wait                         patience
 	grace, timeout               seconds
-	hold, orphans                choice
+	hold, orphans, clusterDown   choice
 	stopSignal                   signalFlag
 	heldExit, startedFD          int
 
@@ -61,6 +61,7 @@ func (f *runFlags) registerRun(cmd *cobra.Command) {
 	fl.StringVar(&f.cluster, "cluster", "", "take the lock of a cluster too: etcd://HOST:PORT,.../PREFIX?ttl=15s")
 	fl.BoolVar(&f.noCluster, "without-cluster", false, "run without the lock of the cluster where earlier runs had it, this once")
 	fl.StringVar(&f.clusterName, "cluster-name", "", "the lock's name in the cluster, the same on every machine (default: --name)")
+	fl.Var(&f.clusterDown, "cluster-down", "while the engine is away: stop in time; sticky goes on, by a claim that only an operator's break ends")
 	fl.Lookup("timeout").Usage = "how long the file system, or the engine of the cluster, may take to answer"
 	fl.IntVar(&f.startedFD, "started-fd", 0, "tell on this descriptor how the start went")
 	fl.MarkHidden("started-fd")

@@ -195,9 +195,10 @@ func watchCode(end supervise.Watched) int {
 func newRunFlags() *runFlags {
 	return &runFlags{
 		grace: seconds(supervise.DefaultGrace), timeout: seconds(solehold.DefaultTimeout),
-		hold:       choice{string(supervise.HoldTree), []string{string(supervise.HoldTree), string(supervise.HoldNone)}},
-		orphans:    choice{string(supervise.OrphansRefuse), []string{string(supervise.OrphansRefuse), string(supervise.OrphansStop)}},
-		stopSignal: signalFlag{supervise.DefaultStopSignal}, healthFlags: newHealthFlags(),
+		hold:        choice{string(supervise.HoldTree), []string{string(supervise.HoldTree), string(supervise.HoldNone)}},
+		orphans:     choice{string(supervise.OrphansRefuse), []string{string(supervise.OrphansRefuse), string(supervise.OrphansStop)}},
+		clusterDown: newClusterDown(),
+		stopSignal:  signalFlag{supervise.DefaultStopSignal}, healthFlags: newHealthFlags(),
 	}
 }
 

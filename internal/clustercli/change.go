@@ -18,8 +18,13 @@ func (a *app) breakCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "break --cluster URL NAME --token N --reason TEXT",
 		Short: "Remove the claim of an owner that is surely gone",
-		Long: `Remove the claim of an owner that is surely gone. Claims run out by themselves:
-this is for what does not, and for who cannot wait.
+		Long: `Remove the claim of an owner that is surely gone. Claims with a lease run out by
+themselves: this is for who cannot wait. Sticky claims never do.
+
+The host of a sticky claim works on while it cannot reach the engine, and starts
+again after a reboot. So it must be dead or fenced before its claim is broken,
+and stay so until its run has said that the claim was broken: else there are two
+owners. What is known of it is printed.
 
 The token is that of solehold-cluster status: a claim that has changed since is
 not touched. If the owner lives and can be reached it is told at once, and its
@@ -39,10 +44,17 @@ engine and shown by status until the next owner comes.`,
 				return err
 			}
 			return a.ask(cmd.Context(), func(ctx context.Context, o cluster.Operator, _ cluster.Target) error {
+				seen, err := o.Look(ctx, args[0])
+				if err != nil {
+					return err
+				}
 				if err := o.Break(ctx, args[0], token, by()+": "+cut(reason)); err != nil {
 					return err
 				}
 				fmt.Fprintf(a.env.Stdout, "the claim of %s with token %d was removed\n", solehold.Printable(args[0]), token)
+				if len(seen) == 1 && seen[0].Sticky {
+					fmt.Fprint(a.env.Stdout, knew(seen[0]))
+				}
 				return nil
 			})
 		},

@@ -75,7 +75,10 @@ func (a *app) root() *cobra.Command {
 
 They are taken by solehold run --cluster, which starts this program as its agent.
 The engine is named as there: --cluster etcd://HOST:PORT,.../PREFIX. A password
-comes from password-file=FILE in it, or from ` + cluster.PasswordVariable + `.`,
+comes from password-file=FILE in it, or from ` + cluster.PasswordVariable + `.
+
+solehold cluster claim --sticky makes a lock sticky for a directory of this host;
+it is a command of solehold itself, because it takes the directory.`,
 		SilenceErrors: true, SilenceUsage: true,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {

@@ -92,6 +92,9 @@ func TestDoctorFindings(t *testing.T) {
 		"two of three":   {"", "", cluster.Health{Servers: server(same), Members: 3}, nil},
 		"it forgets":     {"SH109", "fsync is off", cluster.Health{Servers: server(same), Forgets: []string{"fsync is off"}}, nil},
 		"somebody else":  {"SH110", `p/claim/kb (lock "kb")`, cluster.Health{Servers: server(same)}, []cluster.Seen{{Name: "kb", Key: "p/claim/kb", Held: true, Foreign: true}}},
+		"not seen":       {"SH111", `lock "kb", token 7, since 2026-01-02T03:04:05Z: last seen`, cluster.Health{Servers: server(same)}, []cluster.Seen{{Name: "kb", Held: true, Token: 7, Sticky: true, Since: "2026-01-02T03:04:05Z", SeenAt: "2026-01-02T03:04:05Z"}}},
+		"seen":           {"", "", cluster.Health{Servers: server(same)}, []cluster.Seen{{Name: "kb", Held: true, Sticky: true, SeenAt: time.Now().UTC().Format(time.RFC3339)}}},
+		"not at work":    {"", "", cluster.Health{Servers: server(same)}, []cluster.Seen{{Name: "kb", Held: true, Sticky: true, Idle: true, SeenAt: "2026-01-02T03:04:05Z"}}},
 		"and many times": {"SH110", "and 5 more", cluster.Health{Servers: server(same)}, slices.Repeat([]cluster.Seen{{Name: "kb", Held: true, Foreign: true}}, 15)},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -30,7 +30,7 @@ type examined struct {
 func (e examined) findings() []doctor.Finding {
 	var all []doctor.Finding
 	for _, check := range []func() doctor.Finding{
-		e.away, e.blocked, e.silent, e.faulty, e.forgets, e.full, e.restless, e.slow, e.foreign, e.skewed, e.few,
+		e.away, e.blocked, e.silent, e.faulty, e.forgets, e.full, e.restless, e.slow, e.foreign, e.unseen, e.skewed, e.few,
 	} {
 		if f := check(); f.ID != "" {
 			f.Confidence, f.Path, f.Holders = doctor.Certain, e.target.String(), []doctor.Process{}
@@ -200,14 +200,19 @@ func (e examined) foreign() doctor.Finding {
 	if len(lines) == 0 {
 		return doctor.Finding{}
 	}
-	const most = 10
-	if n := len(lines); n > most {
-		lines = append(lines[:most], fmt.Sprintf("and %d more", n-most))
-	}
 	return doctor.Finding{
-		ID: "SH110", Severity: doctor.Danger, Title: "something that solehold did not write is in the place of a lock", Evidence: lines,
+		ID: "SH110", Severity: doctor.Danger, Title: "something that solehold did not write is in the place of a lock", Evidence: some(lines),
 		Advice: "look who writes there, and give one of both another prefix; solehold leaves it alone, and such a lock cannot be taken",
 	}
+}
+
+// some gives the first lines, and how many there are more.
+func some(lines []string) []string {
+	const most = 10
+	if n := len(lines); n > most {
+		return append(lines[:most], fmt.Sprintf("and %d more", n-most))
+	}
+	return lines
 }
 
 // size is a number of bytes for people.

@@ -88,6 +88,8 @@ func verdict(s cluster.Seen) string {
 	switch {
 	case s.Foreign:
 		return "something that solehold did not write is in its place: look who uses it"
+	case s.Sticky:
+		return fmt.Sprintf("token %d; %s", s.Token, stickyText(s))
 	case s.Held && s.Left > 0:
 		return fmt.Sprintf("token %d; runs out in %v unless it is renewed", s.Token, s.Left.Round(time.Second))
 	case s.Held:

@@ -31,4 +31,13 @@
 // two things are left: the next owner waits out the lock-delay of a predecessor that did not release cleanly, in which this
 // machine has its work killed if it hears of the loss at once; and the token. Nothing here protects from a process that is
 // stopped together with its shell: that takes a guard in another process, and a token at the resource.
+//
+// A [Sticky] is a claim without a lease, which nobody gets without an operator's break. Its owner works on while the engine
+// is silent, so these hold instead, and are searched in the same way:
+//
+//   - An owner whose requests are answered is told of a break, and dead, before its successor's lock-delay is over.
+//   - [Kept.Judge] lets a start go on without the engine only where the one before is dead: this boot and this directory, or
+//     a boot of this machine that is over. Copies of a disk are refused, or, where a machine cannot be told from its copy,
+//     all but one are told as soon as they reach the engine: the claim is at one place, and a start at another one waits.
+//   - When all have reached the engine there is one owner at most, whatever was broken or copied before.
 package lease

@@ -77,3 +77,49 @@ func (m *Machine) TokenOf(id uint64) uint64 {
 	}
 	return 0
 }
+
+// StickyGuard and KeptGuard are rules of sticky claims that can be taken out.
+type (
+	StickyGuard = stickyGuard
+	KeptGuard   = keptGuard
+)
+
+// StickyGuards and KeptGuards give every such rule.
+func StickyGuards() []StickyGuard { return upTo(stickyGuards) }
+
+// KeptGuards gives those of what was kept.
+func KeptGuards() []KeptGuard { return upTo(keptGuards) }
+
+func upTo[G ~uint8](n G) (all []G) {
+	for g := G(1); g < n; g++ {
+		all = append(all, g)
+	}
+	return all
+}
+
+// Without takes a rule out.
+func (s *Sticky) Without(g StickyGuard) { s.without = g }
+
+// JudgeWithout is Judge with a rule taken out.
+func (k Kept) JudgeWithout(me Self, g KeptGuard) Standing { return k.judge(me, g) }
+
+// Clone gives a claim that goes on by itself.
+func (s *Sticky) Clone() *Sticky { c := *s; return &c }
+
+// Working reports whether the owner may work, or has been told and not ended.
+func (s *Sticky) Working() bool { return s.state == Owned || s.state == Told }
+
+// Key gives the claim with times relative to now.
+func (s *Sticky) Key() string {
+	c := s.stickySituation
+	for _, t := range []*time.Duration{&c.wake, &c.due, &c.began, &c.end, &c.kill, &c.stop, &c.asked.at} {
+		if *t != never {
+			*t = max(*t-s.now, -time.Hour)
+		}
+	}
+	if c.asked.id != 0 {
+		c.asked.id -= c.ids + 1
+	}
+	c.ids, c.now = 0, 0
+	return fmt.Sprint(c, s.cfg.Token, s.cfg.Away, s.cfg.Settled, s.cfg.Floor)
+}

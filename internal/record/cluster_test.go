@@ -16,6 +16,10 @@ func TestCluster(t *testing.T) {
 	if err != nil || got.Cluster == nil || *got.Cluster != *r.Cluster || got.Holder.PID != 7 {
 		t.Errorf("%+v, %v", got, err)
 	}
+	r.Cluster.Sticky = true
+	if got, err := record.Decode(record.NewEncoder(holder).Encode(&r)); err != nil || *got.Cluster != *r.Cluster {
+		t.Errorf("%+v, %v", got, err)
+	}
 	r.Cluster.Key = strings.Repeat("\x01", 4000)
 	if text := record.NewEncoder(holder).Encode(&r); len(text) != record.SlotSize {
 		t.Errorf("%d bytes", len(text))

@@ -83,6 +83,8 @@ type Cluster struct {
 	Key string `json:"key"`
 	// Token is the engine's fencing token.
 	Token uint64 `json:"token"`
+	// Sticky says that the claim has no lease.
+	Sticky bool `json:"sticky,omitempty"`
 }
 
 // FileID names a file on one host.

@@ -168,7 +168,11 @@ func appendCluster(b []byte, c *Cluster) []byte {
 	}
 	b = quoted(append(b, `,"cluster":{"engine":`...), clip(c.Engine, 32))
 	b = quoted(append(b, `,"key":`...), clip(c.Key, 200))
-	return append(strconv.AppendUint(append(b, `,"token":`...), c.Token, 10), '}')
+	b = strconv.AppendUint(append(b, `,"token":`...), c.Token, 10)
+	if c.Sticky {
+		b = append(b, `,"sticky":true`...)
+	}
+	return append(b, '}')
 }
 
 // quoted appends s as a JSON string; only unusual text pays for the full encoder.

@@ -153,7 +153,7 @@ func (a *agent) acquire(ctx context.Context, m wire.Message, limit time.Duration
 			case !ok:
 				return a.gone()
 			case m.Kind == wire.Waiting:
-				say("waiting: %v", &ClusterHeldError{a.c.Name, m.Info, m.Token})
+				say("waiting: %v", &ClusterHeldError{Name: a.c.Name, Info: m.Info, Token: m.Token})
 			case m.Kind == wire.Delayed:
 				late = nil
 				if limit > 0 {
@@ -161,7 +161,11 @@ func (a *agent) acquire(ctx context.Context, m wire.Message, limit time.Duration
 				}
 				say("lock %q of the cluster: its last owner did not release it; waiting out the lock-delay of %s", a.c.Name, m.Limit)
 			case m.Kind == wire.Refused:
-				return &ClusterHeldError{a.c.Name, m.Info, m.Token}
+				held := &ClusterHeldError{Name: a.c.Name, Info: m.Info, Token: m.Token}
+				if m.Sticky != nil {
+					held.Since = m.Sticky.Since
+				}
+				return held
 			case m.Kind == wire.Failed:
 				return &ClusterError{m.Fault, m.Text}
 			case m.Kind == wire.Granted && m.Token > 0 && m.TTL > 0:
@@ -181,6 +185,10 @@ func (a *agent) gone() error {
 func (a *agent) renewed(m wire.Message) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if a.c.Sticky {
+		a.ttl = m.TTL // it has no deadline
+		return
+	}
 	if !a.final && m.Sent >= a.sent && m.Sent <= procid.SinceBoot() {
 		a.sent, a.ttl = m.Sent, m.TTL
 		until := a.sent + lease.TimesOf(a.ttl).Tell
@@ -204,7 +212,7 @@ func (a *agent) times() (sent time.Duration, t lease.Times) {
 // check returns an error when nothing may be started any more, whatever was heard:
 // this process may have stood still.
 func (a *agent) check() error {
-	if a == nil {
+	if a == nil || a.c.Sticky {
 		return nil
 	}
 	if sent, t := a.times(); procid.SinceBoot() < sent+t.Tell {
@@ -228,6 +236,9 @@ func (a *agent) end() {
 		return
 	}
 	a.final = true
+	if a.c.Sticky { // the time between being told and being killed is the same
+		a.sent = procid.SinceBoot() - lease.TimesOf(a.ttl).Tell
+	}
 	a.timer.Set(a.sent + lease.TimesOf(a.ttl).Kill)
 }
 
@@ -296,7 +307,7 @@ func (a *agent) release(say func(string, ...any)) {
 			if ok && m.Kind != wire.Released {
 				continue
 			}
-			if m.Text != "" {
+			if m.Text != "" && !a.c.Sticky {
 				say("the lock of the cluster becomes free when its lease runs out: %s", m.Text)
 			}
 			return

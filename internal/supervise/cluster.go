@@ -20,6 +20,9 @@ type Cluster struct {
 	URL string
 	// Name is the lock: the same on every machine.
 	Name string
+	// Sticky asks for a sticky claim; Place tells the engine and its prefix apart, for what the directory keeps of it.
+	Sticky bool
+	Place  string
 	// Secrets are environment variables for the agent alone. A run removes them from its own environment.
 	Secrets []string
 }
@@ -32,6 +35,8 @@ type ClusterHeldError struct {
 	Info string
 	// Token is the holder's.
 	Token uint64
+	// Since is when a sticky claim was made, which nobody gets by waiting; "" for one with a lease.
+	Since string
 }
 
 // Error names the lock and the holder.
@@ -39,6 +44,10 @@ func (e *ClusterHeldError) Error() string {
 	by := e.Info
 	if by == "" {
 		by = "somebody who did not say who it is"
+	}
+	if e.Since != "" {
+		return fmt.Sprintf("lock %q of the cluster has a sticky claim since %.40s: %.300s (token %d). If that host is surely dead or fenced: "+
+			"solehold cluster break --cluster URL %q --token %d --reason TEXT", e.Name, solehold.Printable(e.Since), solehold.Printable(by), e.Token, e.Name, e.Token)
 	}
 	return fmt.Sprintf("lock %q of the cluster already has its owner: %.300s (token %d)", e.Name, solehold.Printable(by), e.Token)
 }

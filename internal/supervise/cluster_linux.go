@@ -24,28 +24,34 @@ func (r *runner) takeCluster(ctx context.Context) error {
 		return err
 	}
 	defer seen.state.Close()
+	host, _ := os.Hostname()
+	ask := wire.Message{
+		Info:  fmt.Sprintf("%s on host %s, pid %d, %s", r.lock.Name(), host, os.Getpid(), r.lock.Dir()),
+		Grace: r.c.Grace, Wait: r.c.Options.Wait, Floor: seen.token, Dir: r.lock.Dir(), State: r.c.Options.StateDir,
+	}
+	if ask.Sticky, err = r.sticky(seen); err != nil {
+		return err
+	}
 	a, err := newAgent(*r.c.Cluster)
 	if err != nil {
 		return &ClusterError{wire.Away, fmt.Sprintf("%s cannot be started: %v", r.c.Cluster.Agent, err)}
 	}
-	host, _ := os.Hostname()
-	err = a.acquire(ctx, wire.Message{
-		Info:  fmt.Sprintf("%s on host %s, pid %d, %s", r.lock.Name(), host, os.Getpid(), r.lock.Dir()),
-		Grace: r.c.Grace, Wait: r.c.Options.Wait, Floor: seen.token, Dir: r.lock.Dir(), State: r.c.Options.StateDir,
-	}, r.c.patience(), r.c.Say)
+	err = r.stuck(seen, ask.Sticky, a.acquire(ctx, ask, r.c.patience(), r.c.Say))
 	if err == nil {
-		err = seen.raise(a.granted.Token)
+		err = r.had(seen, a)
 	}
 	if err == nil {
 		g := a.granted
-		err = r.lock.SetCluster(solehold.Cluster{Engine: g.Engine, Key: g.Key, Token: g.Token})
+		err = r.lock.SetCluster(solehold.Cluster{Engine: g.Engine, Key: g.Key, Token: g.Token, Sticky: a.c.Sticky})
 	}
 	if err != nil {
 		a.release(r.c.Say)
 		return err
 	}
 	r.agent = a
-	a.tell(r)
+	if !a.c.Sticky {
+		a.tell(r)
+	}
 	r.log(solehold.Event{Kind: journal.Acquired, Detail: journal.OfCluster + ": " + r.clusterPlace()})
 	return nil
 }
@@ -62,7 +68,11 @@ func (c Config) patience() time.Duration {
 
 func (r *runner) clusterPlace() string {
 	g := r.agent.granted
-	return fmt.Sprintf("%s %s, token %d", g.Engine, g.Key, g.Token)
+	kind := ""
+	if r.agent.c.Sticky {
+		kind = "sticky, "
+	}
+	return fmt.Sprintf("%s %s, %stoken %d", g.Engine, g.Key, kind, g.Token)
 }
 
 // fromAgent is what is heard of the agent; nothing where there is none.
@@ -76,10 +86,16 @@ func (r *runner) fromAgent() (heard <-chan wire.Message, due <-chan struct{}) {
 // hear takes a message of the agent, or its end.
 func (r *runner) hear(m wire.Message, ok bool) {
 	switch {
+	case !ok && r.agent.c.Sticky:
+		r.agent.heard = nil
+		r.loseCluster("its agent has ended, so nobody would hear of a break; the claim stays")
 	case !ok:
 		r.agent.heard = nil
 		r.loseCluster("its agent has ended, so nobody renews it")
+	case m.Kind == wire.Settled:
+		r.settled()
 	case m.Kind == wire.Told:
+		r.forget()
 		r.loseCluster(m.Text)
 	case m.Kind == wire.Kill:
 		r.killLost()
@@ -112,6 +128,9 @@ func (r *runner) loseCluster(why string) {
 
 // killLost kills what has not ended: its time is over.
 func (r *runner) killLost() {
+	if r.lost == nil && r.agent.c.Sticky {
+		return // it has no deadline
+	}
 	r.loseCluster(unconfirmed)
 	if r.child != nil {
 		r.kill()

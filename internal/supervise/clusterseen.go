@@ -9,6 +9,7 @@ import (
 	"github.com/solehold/solehold/internal/agent/wire"
 	"github.com/solehold/solehold/internal/datadir"
 	"github.com/solehold/solehold/internal/journal"
+	"github.com/solehold/solehold/internal/lease"
 )
 
 // clusterName is the file that remembers the highest token of the cluster that a
@@ -19,6 +20,8 @@ const clusterName = "cluster.json"
 // a cluster, and no run works there without.
 type clusterSeen struct {
 	Token uint64 `json:"token"`
+	// Sticky is what is known of a claim without a lease.
+	Sticky *lease.Kept `json:"sticky,omitempty"`
 }
 
 // onlyHere refuses a run without the lock of the cluster where there was one with
@@ -50,6 +53,7 @@ func (r *runner) onlyHere() error {
 type seenToken struct {
 	state *datadir.State
 	token uint64
+	kept  lease.Kept
 }
 
 // openSeen reads the highest token. Where there was no cluster before, it is that
@@ -83,12 +87,22 @@ func (s *seenToken) read() error {
 		return &ClusterError{wire.Unsafe, fmt.Sprintf("%s does not say which token was the last (%v): no token can be proven to be above it", f.Path(), err)}
 	}
 	s.token = seen.Token
+	if seen.Sticky != nil {
+		s.kept = *seen.Sticky
+	}
 	return nil
 }
 
 // raise writes a higher token down before anybody works with it.
-func (s *seenToken) raise(token uint64) error {
-	page, err := journal.Page(clusterSeen{Token: max(token, s.token)})
+func (s *seenToken) raise(token uint64) error { return s.keep(token, s.kept) }
+
+// keep writes down what is known of a sticky claim, too.
+func (s *seenToken) keep(token uint64, kept lease.Kept) error {
+	seen := clusterSeen{Token: max(token, s.token)}
+	if kept.Nonce != "" {
+		seen.Sticky = &kept
+	}
+	page, err := journal.Page(seen)
 	if err != nil {
 		return err
 	}
@@ -101,7 +115,7 @@ func (s *seenToken) raise(token uint64) error {
 		err = f.Sync()
 	}
 	if err == nil {
-		s.token = max(token, s.token)
+		s.token, s.kept = seen.Token, kept
 	}
 	return err
 }

@@ -7,6 +7,7 @@
 //	agent  granted | refused | failed
 //	run    tree*               what to stop if the run itself cannot
 //	agent  acked*              the deadlines count from here
+//	agent  settled*            of a sticky claim: the engine has said that it is ours, at this place
 //	agent  trouble*            how many requests the engine has failed
 //	agent  told, kill          stop now, kill now
 //	run    release             everything has ended
@@ -44,6 +45,7 @@ const (
 	Failed   Kind = "failed"
 	Tree     Kind = "tree"
 	Acked    Kind = "acked"
+	Settled  Kind = "settled"
 	Trouble  Kind = "trouble"
 	Told     Kind = "told"
 	Kill     Kind = "kill"
@@ -60,6 +62,8 @@ const (
 	Away    Fault = "away"    // the engine does not answer
 	Unsafe  Fault = "unsafe"  // it would not be safe: a foreign key, a file that cannot be read
 	Behind  Fault = "behind"  // its tokens are not above the last one here
+	Kept    Fault = "kept"    // a sticky claim is in the way, or is not proven to be ours
+	Gone    Fault = "gone"    // the sticky claim of an earlier start was broken, or has gone elsewhere
 	Stopped Fault = "stopped" // the wait was ended
 	Missing Fault = "missing" // there is no agent to be started
 )
@@ -89,6 +93,9 @@ type Message struct {
 	Dir   string `json:"dir,omitempty"`
 	State string `json:"state,omitempty"`
 
+	// Sticky, in a start, asks for a sticky claim; in granted and refused it says that the claim is one.
+	Sticky *Sticky `json:"sticky,omitempty"`
+
 	// Engine and Key say where the claim lies.
 	Engine string `json:"engine,omitempty"`
 	Key    string `json:"key,omitempty"`
@@ -110,10 +117,26 @@ type Message struct {
 	Text  string `json:"text,omitempty"`
 }
 
+// Sticky is what is to be said of a claim without a lease.
+type Sticky struct {
+	// Nonce is what the directory keeps; Token that of a claim which was owned in an earlier start, or 0.
+	Nonce string `json:"nonce,omitempty"`
+	Token uint64 `json:"token,omitempty"`
+	// Place is where we are, Places where the claim may have been taken on before.
+	Place  string   `json:"place,omitempty"`
+	Places []string `json:"places,omitempty"`
+	// Settled says, in a start, that nobody can have had the claim of Token but this place; in granted, that the engine has
+	// said so now. Away says that the command may begin without a word of the engine.
+	Settled bool `json:"settled,omitempty"`
+	Away    bool `json:"away,omitempty"`
+	// Since is when the holder made its claim, in refused.
+	Since string `json:"since,omitempty"`
+}
+
 // check refuses what this version does not know.
 func (m Message) check() error {
 	switch m.Kind {
-	case Start, Waiting, Delayed, Granted, Refused, Failed, Tree, Acked, Trouble, Told, Kill, Release, Released:
+	case Start, Waiting, Delayed, Granted, Refused, Failed, Tree, Acked, Settled, Trouble, Told, Kill, Release, Released:
 	default:
 		return fmt.Errorf("%w (kind %.40q)", ErrWire, m.Kind)
 	}
