@@ -40,7 +40,7 @@ race_pkgs  = $(foreach d,$(RACE_DIRS),$(if $(wildcard $(d)/*.go),./$(d)))
 # programs join, the mark outlives .solehold, and the lock calls are those that the tests let fail.
 PORTABLE_SKIP ?= Twin|Join|Sharers|FlockOfThe|StrangersMark|G2LastSharer|G5|G7|G8|CleanUp|DetachedHolder|WithRemover
 
-.PHONY: all build test portable deps race lint locks format cross fmt bench bench-doctor bench-supervisors bench-cluster bench-vet demo man dist lab-pages clean
+.PHONY: all build test portable deps race lint locks format cross fmt bench bench-doctor bench-supervisors bench-partition bench-cluster bench-vet demo man dist lab-pages clean
 all: build
 
 build: ; $(if $(wildcard cmd/*/*.go),CGO_ENABLED=0 $(GO) build -trimpath $(STAMP) -ldflags "$(LDFLAGS)" -o $(BIN)/ ./cmd/...,@echo "no commands yet")
@@ -97,6 +97,9 @@ bench-doctor:
 
 # Supervisors killed, started twice, stopped: what lives then. It says which packages are missing.
 bench-supervisors: ; cd bench && $(GO) run . -table supervisors
+
+# Holders of a lock of each engine cut off by a black hole, beside the engines' own clients.
+bench-partition: ; cd bench && $(GO) run . -table partition
 
 # The locks of cluster/etcd beside those of etcd itself, on one server, and what they cost it.
 bench-cluster: ; cd cluster/etcd && $(GO) test -run '^$$' -bench . -benchtime 2s .

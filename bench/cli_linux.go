@@ -79,13 +79,7 @@ func makeTools(dir string) (*tools, error) {
 func (t *tools) build() error {
 	t.solehold = filepath.Join(t.dir, "solehold")
 	if sources, _ := filepath.Glob("../cmd/solehold/*.go"); len(sources) > 0 {
-		cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w", "-o", t.solehold, "./cmd/solehold")
-		cmd.Dir, cmd.Env = "..", append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-mod=readonly") // whatever GOFLAGS was, nothing there changes
-		out, err := cmd.CombinedOutput()
-		if err != nil {
-			return fmt.Errorf("../cmd/solehold does not build: %s", strings.TrimSpace(string(out)))
-		}
-		return nil
+		return goBuild(t.solehold, "./cmd/solehold")
 	}
 	bin, err := filepath.Abs("../bin/solehold")
 	if err != nil {
@@ -95,6 +89,16 @@ func (t *tools) build() error {
 		return errors.New("there is neither ../cmd/solehold nor ../bin/solehold yet")
 	}
 	t.solehold = bin
+	return nil
+}
+
+// goBuild builds commands of this project.
+func goBuild(to string, what ...string) error {
+	cmd := exec.Command("go", append([]string{"build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w", "-o", to}, what...)...)
+	cmd.Dir, cmd.Env = "..", append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-mod=readonly") // whatever GOFLAGS was, nothing there changes
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%q of ..: %s", what, strings.TrimSpace(string(out)))
+	}
 	return nil
 }
 

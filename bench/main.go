@@ -30,11 +30,11 @@ func flags() settings {
 	flag.StringVar(&s.dir, "dir", os.TempDir(), "put the locks below this directory, on a real disk if figures are to be compared")
 	flag.BoolVar(&s.quick, "quick", false, "take about ten seconds and fewer samples")
 	flag.BoolVar(&s.check, "check", false, "measure nothing; compare solehold's system calls with the floor's (needs strace)")
-	flag.StringVar(&s.table, "table", "", "instead of the speed of locks, the table of this `name`: supervisors, or vet (the time of solehold vet)")
+	flag.StringVar(&s.table, "table", "", "instead of the speed of locks, the table of this `name`: supervisors, partition (holders cut off their engine), or vet (the time of solehold vet)")
 	flag.StringVar(&only, "run", "", "measure only rows whose key matches this regular `expression`: "+keys)
 	flag.Parse()
 	var err error
-	if s.only, err = regexp.Compile(only); err != nil || flag.NArg() > 0 || !slices.Contains([]string{"", tableSupervisors, tableVet}, s.table) {
+	if s.only, err = regexp.Compile(only); err != nil || flag.NArg() > 0 || !slices.Contains([]string{"", tableSupervisors, tablePartition, tableVet}, s.table) {
 		fmt.Fprintln(flag.CommandLine.Output(), "bench: wrong expression, unknown table, or arguments that are not flags", err)
 		flag.Usage()
 		os.Exit(2)
@@ -45,10 +45,11 @@ func flags() settings {
 // The values of -table.
 const (
 	tableSupervisors = "supervisors"
+	tablePartition   = "partition"
 	tableVet         = "vet"
 )
 
-const keys = "acquire/…, sync/…, refused/…, handoff/…, idle/…, cli/…, doctor/…, keys/…; supervise/…, restart/…, resident/… of the table of supervisors"
+const keys = "acquire/…, sync/…, refused/…, handoff/…, idle/…, cli/…, doctor/…, keys/…; supervise/…, restart/…, resident/… of the table of supervisors; etcd, redis, zookeeper, postgres of the table of partitions"
 
 func main() {
 	if runtime.GOOS != "linux" {

@@ -37,6 +37,8 @@ func run() int {
 	switch s.table {
 	case tableSupervisors:
 		b.supervisors()
+	case tablePartition:
+		b.part("What was left out", b.partitions)
 	case tableVet:
 		b.part("solehold vet beside go vet, both under the go command, nothing found before", b.vet)
 		b.report.Judge(vetTargets())

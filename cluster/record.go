@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/url"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -39,14 +38,19 @@ func CheckName(name string) error {
 // EscapeName writes a name so that it is one segment of a path, of letters, digits and -_.~%. No two names are written
 // alike, and none as "." or "..".
 func EscapeName(name string) string {
-	s := url.PathEscape(name)
-	for _, c := range "$&+=:@" { // PathEscape leaves them
-		s = strings.ReplaceAll(s, string(c), fmt.Sprintf("%%%02X", c))
+	const hex = "0123456789ABCDEF"
+	dots := strings.Trim(name, ".") == ""
+	var b strings.Builder
+	for _, c := range []byte(name) {
+		if c == '.' && !dots || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '-' || c == '_' || c == '~' {
+			b.WriteByte(c)
+			continue
+		}
+		b.WriteByte('%')
+		b.WriteByte(hex[c>>4])
+		b.WriteByte(hex[c&15])
 	}
-	if strings.Trim(s, ".") == "" {
-		s = strings.ReplaceAll(s, ".", "%2E")
-	}
-	return s
+	return b.String()
 }
 
 // Record is what is written about a claim. It is the value of the claim while it is held, and, with Ended, of what is left

@@ -20,15 +20,24 @@ type Proxy struct {
 // NewProxy listens on a free port of this machine and forwards to the target. It is closed at the end of the test.
 func NewProxy(t testing.TB, target string) *Proxy {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	p, err := ListenProxy(target)
 	if err != nil {
 		t.Fatal(err)
+	}
+	t.Cleanup(p.Close)
+	return p
+}
+
+// ListenProxy is NewProxy outside of a test: the caller closes it.
+func ListenProxy(target string) (*Proxy, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
 	}
 	p := &Proxy{listener: l, target: target, open: make(chan struct{})}
 	close(p.open)
 	go p.serve()
-	t.Cleanup(p.close)
-	return p
+	return p, nil
 }
 
 // Addr is where it listens.
@@ -56,7 +65,8 @@ func (p *Proxy) Heal() {
 	}
 }
 
-func (p *Proxy) close() {
+// Close ends it and all connections.
+func (p *Proxy) Close() {
 	p.listener.Close()
 	p.Heal()
 	p.mu.Lock()

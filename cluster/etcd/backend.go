@@ -113,9 +113,14 @@ func (b *Backend) Owner(name string, token uint64) clientv3.Cmp {
 
 // revision is the one at which the claim with a token was written. It is known for locks that this client has asked for.
 func (b *Backend) revision(name string, token uint64) int64 {
+	return int64(token - b.base(name))
+}
+
+// base is what this client knows of the number that the tokens of a lock were raised by.
+func (b *Backend) base(name string) uint64 {
 	base, _ := b.bases.Load(name)
 	n, _ := base.(uint64)
-	return int64(token - n)
+	return n
 }
 
 func (b *Backend) claimKey(name string) string {

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
-	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
 // The bounds of one transaction that carries others: servers take 128 operations and 1.5 MiB by default.
@@ -25,7 +24,7 @@ const batchPace = 5 * time.Millisecond
 type batch struct {
 	ctx    context.Context
 	pace   time.Duration
-	commit func(context.Context, clientv3.Op) (*pb.TxnResponse, int64, error)
+	commit func(context.Context, *pb.TxnRequest) (*pb.TxnResponse, error)
 	turn   chan struct{} // has an element while a batch is under way
 
 	mu      sync.Mutex
@@ -38,7 +37,7 @@ type asking struct {
 	ctx    context.Context
 	lock   string // two about one lock are never sent together: no key is written twice
 	size   int
-	op     clientv3.Op
+	txn    *pb.TxnRequest
 	answer chan answered
 }
 
@@ -49,26 +48,47 @@ type answered struct {
 	err      error
 }
 
-func newBatch(ctx context.Context, commit func(context.Context, clientv3.Op) (*pb.TxnResponse, int64, error)) *batch {
+func newBatch(ctx context.Context, commit func(context.Context, *pb.TxnRequest) (*pb.TxnResponse, error)) *batch {
 	return &batch{ctx: ctx, pace: batchPace, commit: commit, turn: make(chan struct{}, 1)}
 }
 
 // do sends a transaction about a lock and awaits its answer. When the context ends first it returns, and what has not been
 // sent by then never is.
-func (b *batch) do(ctx context.Context, lock string, size int, op clientv3.Op) answered {
-	a := &asking{ctx: ctx, lock: lock, size: size, op: op, answer: make(chan answered, 1)}
+func (b *batch) do(ctx context.Context, lock string, size int, txn *pb.TxnRequest) answered {
+	a := &asking{ctx: ctx, lock: lock, size: size, txn: txn, answer: make(chan answered, 1)}
 	b.mu.Lock()
 	b.waiting = append(b.waiting, a)
-	if !b.due {
-		b.due = true
-		go b.send()
-	}
+	due := b.due
+	b.due = true
 	b.mu.Unlock()
+	if !due {
+		b.begin(ctx)
+	}
 	select {
 	case answer := <-a.answer:
 		return answer
 	case <-ctx.Done():
 		return answered{err: context.Cause(ctx)}
+	}
+}
+
+// begin sends what waits, here where it is one transaction that its caller waits for, which saves the way to another
+// goroutine and back. Else another does.
+func (b *batch) begin(ctx context.Context) {
+	select {
+	case b.turn <- struct{}{}:
+	default:
+		go b.send()
+		return
+	}
+	send := func(all []*asking) {
+		defer func() { <-b.turn }()
+		b.commitAll(all)
+	}
+	if all := b.take(); len(all) == 1 && all[0].ctx == ctx {
+		send(all)
+	} else {
+		go send(all)
 	}
 }
 
@@ -81,34 +101,47 @@ func (b *batch) send() {
 		defer func() { <-b.turn }()
 	case <-late.C:
 	}
-	runtime.Gosched() // others may be about to ask
-	all := b.take()
+	b.commitAll(b.take())
+}
+
+// gather lets all ask who are about to: as long as each look finds more.
+func (b *batch) gather() {
+	for n, before := 0, -1; n > before; {
+		before = n
+		runtime.Gosched()
+		b.mu.Lock()
+		n = len(b.waiting)
+		b.mu.Unlock()
+	}
+}
+
+// commitAll sends transactions as one, and gives each its answer.
+func (b *batch) commitAll(all []*asking) {
 	if len(all) == 0 {
 		return
 	}
 	ctx, cancel := b.context(all)
 	defer cancel()
-	op := all[0].op
+	request := all[0].txn
 	if len(all) > 1 {
-		ops := make([]clientv3.Op, len(all))
-		for i, a := range all {
-			ops[i] = a.op
-		}
-		op = clientv3.OpTxn(nil, ops, nil)
+		request = together(all)
 	}
-	txn, revision, err := b.commit(ctx, op)
+	txn, err := b.commit(ctx, request)
 	for i, a := range all {
 		switch {
-		case err != nil || len(all) == 1:
-			a.answer <- answered{txn, revision, err}
+		case err != nil:
+			a.answer <- answered{err: err}
+		case len(all) == 1:
+			a.answer <- answered{txn, txn.Header.Revision, nil}
 		default:
-			a.answer <- answered{txn.Responses[i].GetResponseTxn(), revision, nil}
+			a.answer <- answered{txn.Responses[i].GetResponseTxn(), txn.Header.Revision, nil}
 		}
 	}
 }
 
 // take takes what can go together, in order, and leaves the rest to another.
 func (b *batch) take() []*asking {
+	b.gather()
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var all, rest []*asking

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
-	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
 // sends is a server that answers when it is let: with the number of the transaction and of the place in it.
@@ -24,37 +23,36 @@ type sends struct {
 }
 
 // commit knows a batch by its empty condition.
-func (s *sends) commit(ctx context.Context, op clientv3.Op) (*pb.TxnResponse, int64, error) {
+func (s *sends) commit(ctx context.Context, txn *pb.TxnRequest) (*pb.TxnResponse, error) {
 	s.mu.Lock()
 	s.revision++
 	revision := s.revision
 	at, _ := ctx.Deadline()
 	s.deadlines = append(s.deadlines, at)
 	s.mu.Unlock()
-	cmps, then, _ := op.Txn()
 	n := 1
-	if len(cmps) == 0 {
-		n = len(then)
+	if len(txn.Compare) == 0 {
+		n = len(txn.Success)
 	}
 	s.began <- n
 	select {
 	case err := <-s.let:
 		if err != nil {
-			return nil, 0, err
+			return nil, err
 		}
 	case <-ctx.Done():
-		return nil, 0, context.Cause(ctx)
+		return nil, context.Cause(ctx)
 	}
-	whole := &pb.TxnResponse{Succeeded: true}
+	whole := &pb.TxnResponse{Header: &pb.ResponseHeader{Revision: revision}, Succeeded: true}
 	for i := range n {
 		one := &pb.TxnResponse{Header: &pb.ResponseHeader{MemberId: uint64(i)}}
 		whole.Responses = append(whole.Responses, &pb.ResponseOp{Response: &pb.ResponseOp_ResponseTxn{ResponseTxn: one}})
 	}
-	return whole, revision, nil
+	return whole, nil
 }
 
-func one(key string) clientv3.Op {
-	return clientv3.OpTxn([]clientv3.Cmp{clientv3.Compare(clientv3.Version(key), "=", 0)}, []clientv3.Op{clientv3.OpGet(key)}, nil)
+func one(key string) *pb.TxnRequest {
+	return &pb.TxnRequest{Compare: []*pb.Compare{absent(key)}, Success: []*pb.RequestOp{get(key)}}
 }
 
 // ask asks for locks, and returns when all wait to be sent.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/solehold/solehold/cluster"
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
@@ -269,11 +270,11 @@ func (q *queue) own(name, nonce string) {
 }
 
 // release gives what takes away the place of an owner, in the transaction of its release.
-func (q *queue) release(nonce string) []clientv3.Op {
+func (q *queue) release(nonce string) []*pb.RequestOp {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if p := q.owned[nonce]; p != nil {
-		return []clientv3.Op{clientv3.OpDelete(p.key)}
+		return []*pb.RequestOp{del(p.key)}
 	}
 	return nil
 }

@@ -20,6 +20,7 @@ type session struct {
 	id     clientv3.LeaseID
 	ttl    time.Duration
 	keeper *keeper
+	kv     pb.KVClient
 	batch  *batch
 	queue  *queue
 	gone   chan cluster.Claim
@@ -28,8 +29,7 @@ type session struct {
 	asked  cluster.Asked
 }
 
-// watchAfter is how long a claim is held before it is watched: short ones do not pay for it. Nothing is missed, since the
-// watch begins behind the claim's own revision.
+// watchAfter is how long a claim is held before it is watched: short ones do not pay for it.
 const watchAfter = 50 * time.Millisecond
 
 func newSession(b *Backend, g *clientv3.LeaseGrantResponse) *session {
@@ -38,19 +38,16 @@ func newSession(b *Backend, g *clientv3.LeaseGrantResponse) *session {
 	}
 	// Without a leader a member would keep our streams open and silent.
 	s.ctx, s.cancel = context.WithCancel(clientv3.WithRequireLeader(context.Background()))
+	s.kv = clientv3.RetryKVClient(b.client)
 	s.keeper, s.batch = newKeeper(s), newBatch(s.ctx, s.commit)
 	s.queue = &queue{s: s, ready: map[string][]*place{}, owned: map[string]*place{}}
 	return s
 }
 
 // commit sends one transaction, which may have others in it.
-func (s *session) commit(ctx context.Context, op clientv3.Op) (*pb.TxnResponse, int64, error) {
-	answer, err := s.b.client.Do(ctx, op)
-	if err != nil {
-		return nil, 0, err
-	}
-	txn := (*pb.TxnResponse)(answer.Txn())
-	return txn, txn.Header.Revision, nil
+func (s *session) commit(ctx context.Context, txn *pb.TxnRequest) (*pb.TxnResponse, error) {
+	answer, err := s.kv.Txn(ctx, txn)
+	return answer, clientv3.ContextError(ctx, err)
 }
 
 // TTL is what was granted.
@@ -62,55 +59,75 @@ func (s *session) Gone() <-chan cluster.Claim { return s.gone }
 // Renew sends one renewal on the keep-alive stream.
 func (s *session) Renew(ctx context.Context) ([]string, error) { return nil, s.keeper.renew(ctx) }
 
-// Claim is one transaction. A lock that was seen to be held is looked at first, which writes nothing to the log.
+// Claim is one transaction. A lock that was seen to be held is looked at first, which writes nothing to the log. That
+// tokens were raised is found out by a first try, and known from then on.
 func (s *session) Claim(ctx context.Context, r cluster.Request) (cluster.Grant, error) {
-	claim, last, base := s.b.claimKey(r.Name), s.b.lastKey(r.Name), clientv3.OpGet(s.b.baseKey(r.Name))
+	claim, last, base := s.b.claimKey(r.Name), s.b.lastKey(r.Name), s.b.baseKey(r.Name)
 	text := s.asked.Ask(r).Record.Text()
-	is := clientv3.Compare(clientv3.CreateRevision(claim), "=", 0)
+	free, look := absent(claim), []*pb.RequestOp{get(claim), get(base)}
 	if _, held := s.b.held.Load(r.Name); held {
-		answer, err := s.b.client.Txn(ctx).If(is).Else(clientv3.OpGet(claim), base).Commit()
+		answer, err := s.commit(ctx, &pb.TxnRequest{Compare: []*pb.Compare{free}, Failure: look})
 		if err != nil {
 			return cluster.Grant{}, plain(err)
 		}
 		if !answer.Succeeded {
-			return s.claimed(r, text, answered{(*pb.TxnResponse)(answer), answer.Header.Revision, nil})
+			return s.refused(r, text, answer)
 		}
 	}
-	return s.claimed(r, text, s.batch.do(ctx, r.Name, 2*len(text)+len(claim)+len(last), clientv3.OpTxn(
-		[]clientv3.Cmp{is},
-		[]clientv3.Op{clientv3.OpGet(last), clientv3.OpPut(claim, text, clientv3.WithLease(s.id)), clientv3.OpPut(last, text), base},
-		[]clientv3.Op{clientv3.OpGet(claim), base},
-	)))
+	take := []*pb.RequestOp{
+		put(&pb.PutRequest{Key: []byte(claim), Value: []byte(text), Lease: int64(s.id)}),
+		put(&pb.PutRequest{Key: []byte(last), Value: []byte(text), PrevKv: true}),
+	}
+	for raised := s.b.base(r.Name) > 0; ; raised = true {
+		is, then := []*pb.Compare{free}, take
+		if raised {
+			then = append(take[:2:2], look[1])
+		} else {
+			is = append(is, absent(base))
+		}
+		a := s.batch.do(ctx, r.Name, 2*len(text)+len(claim)+len(last), &pb.TxnRequest{Compare: is, Success: then, Failure: look})
+		switch {
+		case a.err != nil:
+			return cluster.Grant{}, plain(a.err)
+		case a.txn.Succeeded:
+			return s.granted(r, a)
+		case len(a.txn.Responses[0].GetResponseRange().Kvs) > 0 || raised:
+			return s.refused(r, text, a.txn)
+		}
+	}
 }
 
-// claimed reads the answer to a claim.
-func (s *session) claimed(r cluster.Request, text string, a answered) (cluster.Grant, error) {
-	if a.err != nil {
-		return cluster.Grant{}, plain(a.err)
+// granted reads the answer to a claim that was made. What was left before is nil for the first one.
+func (s *session) granted(r cluster.Request, a answered) (cluster.Grant, error) {
+	var base uint64
+	if len(a.txn.Responses) > 2 {
+		var err error
+		if base, err = baseOf(a.txn.Responses[2].GetResponseRange().Kvs); err != nil {
+			return cluster.Grant{}, err
+		}
 	}
-	base, err := baseOf(a.txn.Responses[len(a.txn.Responses)-1].GetResponseRange().Kvs)
+	s.b.bases.Store(r.Name, base)
+	token := base + uint64(a.revision)
+	s.own(r, token)
+	return cluster.GrantAfter(token, string(a.txn.Responses[1].GetResponsePut().GetPrevKv().GetValue())), nil
+}
+
+// refused reads the claim that is there: it may be ours.
+func (s *session) refused(r cluster.Request, text string, txn *pb.TxnResponse) (cluster.Grant, error) {
+	base, err := baseOf(txn.Responses[1].GetResponseRange().Kvs)
 	if err != nil {
 		return cluster.Grant{}, err
 	}
 	s.b.bases.Store(r.Name, base)
-	before := ""
-	if kvs := a.txn.Responses[0].GetResponseRange().Kvs; len(kvs) > 0 {
-		before = string(kvs[0].Value)
-		if !a.txn.Succeeded {
-			kv := kvs[0]
-			token := base + uint64(kv.ModRevision)
-			if clientv3.LeaseID(kv.Lease) == s.id && before == text {
-				s.own(r, token)
-				return cluster.Grant{Token: token, Delay: r.Delay}, nil
-			}
-			s.asked.Leave(r.Nonce, s.ttl)
-			s.b.held.Store(r.Name, true)
-			return cluster.Grant{}, cluster.HeldBy(r.Name, s.b.claimKey(r.Name), before, token)
-		}
+	kv := txn.Responses[0].GetResponseRange().Kvs[0]
+	there, token := string(kv.Value), base+uint64(kv.ModRevision)
+	if clientv3.LeaseID(kv.Lease) == s.id && there == text {
+		s.own(r, token)
+		return cluster.Grant{Token: token, Delay: r.Delay}, nil
 	}
-	token := base + uint64(a.revision)
-	s.own(r, token)
-	return cluster.GrantAfter(token, before), nil
+	s.asked.Leave(r.Nonce, s.ttl)
+	s.b.held.Store(r.Name, true)
+	return cluster.Grant{}, cluster.HeldBy(r.Name, s.b.claimKey(r.Name), there, token)
 }
 
 // Release is one transaction. A nonce that was never asked for on this lease has no claim.
@@ -121,17 +138,19 @@ func (s *session) Release(ctx context.Context, c cluster.Claim, clean bool) erro
 	}
 	record := mine.Record
 	claim := s.b.claimKey(c.Name)
-	is := []clientv3.Cmp{clientv3.Compare(clientv3.Value(claim), "=", record.Text())}
+	text := record.Text()
+	is := []*pb.Compare{reads(claim, text)}
 	if c.Token != 0 {
-		is = append(is, s.b.Owner(c.Name, c.Token))
+		is = append(is, written(claim, s.b.revision(c.Name, c.Token)))
 	}
 	place := s.queue.release(c.Nonce)
-	then := append([]clientv3.Op{clientv3.OpDelete(claim)}, place...)
+	then := append([]*pb.RequestOp{del(claim)}, place...)
 	if clean {
 		record.Ended = true
-		then = append(then, clientv3.OpPut(s.b.lastKey(c.Name), record.Text()))
+		text = record.Text()
+		then = append(then, put(&pb.PutRequest{Key: []byte(s.b.lastKey(c.Name)), Value: []byte(text)}))
 	}
-	if a := s.batch.do(ctx, c.Name, len(record.Text())+len(claim), clientv3.OpTxn(is, then, place)); a.err != nil {
+	if a := s.batch.do(ctx, c.Name, len(text)+len(claim), &pb.TxnRequest{Compare: is, Success: then, Failure: place}); a.err != nil {
 		return plain(a.err)
 	}
 	s.queue.released(c.Nonce)
@@ -179,12 +198,15 @@ func (s *session) own(r cluster.Request, token uint64) {
 	})
 }
 
+// follow begins with now and reads the claim once if anything was written since it was made: a watch from a revision that
+// has passed is one that etcd serves every 100 ms.
 func (s *session) follow(c cluster.Claim) {
 	ctx, cancel := context.WithCancel(s.ctx)
 	defer cancel()
-	for e := range s.b.client.Watch(ctx, s.b.claimKey(c.Name), clientv3.WithRev(s.b.revision(c.Name, c.Token)+1)) {
+	key, revision := s.b.claimKey(c.Name), s.b.revision(c.Name, c.Token)
+	for e := range s.b.client.Watch(ctx, key, clientv3.WithCreatedNotify()) {
 		switch {
-		case len(e.Events) > 0:
+		case len(e.Events) > 0, e.Created && e.Header.Revision > revision && s.changed(ctx, key, revision):
 			s.asked.Leave(c.Nonce, s.ttl)
 			s.queue.lost(c.Nonce)
 			select {
@@ -196,6 +218,12 @@ func (s *session) follow(c cluster.Claim) {
 			return // what is not pushed is found by Verify
 		}
 	}
+}
+
+// changed reads whether a key is not what was written at a revision. That it cannot be read says nothing.
+func (s *session) changed(ctx context.Context, key string, revision int64) bool {
+	answer, err := s.b.client.Get(ctx, key, clientv3.WithKeysOnly())
+	return err == nil && (len(answer.Kvs) == 0 || answer.Kvs[0].ModRevision != revision)
 }
 
 // Revoke ends the lease.

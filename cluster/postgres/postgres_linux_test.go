@@ -1,17 +1,10 @@
 package postgres_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"net"
-	"os"
-	"os/exec"
-	"os/user"
-	"path/filepath"
-	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -19,60 +12,22 @@ import (
 	"github.com/solehold/solehold/cluster"
 	"github.com/solehold/solehold/cluster/clustertest"
 	"github.com/solehold/solehold/cluster/postgres"
+	"github.com/solehold/solehold/internal/servers"
 	"github.com/solehold/solehold/internal/testneed"
 )
-
-const get = "apt-get install postgresql"
 
 // start starts a PostgreSQL on a free port, as its own user, and gives its address.
 func start(t *testing.T) string {
 	t.Helper()
 	testneed.Root(t)
-	initdb, server := testneed.Program(t, "initdb", get), testneed.Program(t, "postgres", get)
-	u, err := user.Lookup("postgres")
-	testneed.Feature(t, err == nil, "the user postgres", get)
-	uid, _ := strconv.Atoi(u.Uid)
-	gid, _ := strconv.Atoi(u.Gid)
-	base := t.TempDir()
-	dir := filepath.Join(base, "data")
-	for _, err := range []error{os.Chmod(filepath.Dir(base), 0o755), os.Mkdir(dir, 0o700), os.Chown(dir, uid, gid), os.Chown(base, uid, gid)} {
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	as := &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}}
-	var out bytes.Buffer
-	command := func(name string, args ...string) *exec.Cmd {
-		cmd := exec.Command(name, args...)
-		cmd.Dir, cmd.SysProcAttr, cmd.Stdout, cmd.Stderr = base, as, &out, &out
-		return cmd
-	}
-	if err := command(initdb, "-D", dir, "-A", "trust", "--no-sync").Run(); err != nil {
-		t.Fatalf("initdb: %v\n%s", err, &out)
-	}
-	addr := freeAddr(t)
-	_, port, _ := net.SplitHostPort(addr)
-	cmd := command(server, "-D", dir, "-k", base, "-h", "127.0.0.1", "-p", port, "-F")
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		cmd.Process.Signal(syscall.SIGINT) // a fast shutdown, which ends its children too
-		cmd.Wait()
-	})
-	late := time.After(60 * time.Second)
-	for {
+	return servers.PostgreSQL().Run(t, func(addr string) bool {
 		c, err := pgx.Connect(context.Background(), "postgres://postgres@"+addr+"/postgres")
-		if err == nil {
-			c.Close(context.Background())
-			return addr
+		if err != nil {
+			return false
 		}
-		select {
-		case <-time.After(10 * time.Millisecond):
-		case <-late:
-			t.Fatalf("postgres does not start: %v\n%s", err, &out)
-		}
-	}
+		c.Close(context.Background())
+		return true
+	})
 }
 
 func freeAddr(t *testing.T) string {

@@ -3,8 +3,6 @@ package redis_test
 import (
 	"context"
 	"fmt"
-	"net"
-	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -13,39 +11,17 @@ import (
 	"github.com/solehold/solehold/cluster"
 	"github.com/solehold/solehold/cluster/clustertest"
 	"github.com/solehold/solehold/cluster/redis"
-	"github.com/solehold/solehold/internal/testneed"
+	"github.com/solehold/solehold/internal/servers"
 )
 
 // start starts a redis-server on a free port and gives its address.
 func start(t *testing.T) string {
 	t.Helper()
-	path := testneed.Program(t, "redis-server", "apt-get install redis-server")
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr := l.Addr().String()
-	l.Close()
-	_, port, _ := strings.Cut(addr, ":")
-	cmd := exec.Command(path, "--port", port, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", t.TempDir())
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		cmd.Process.Kill()
-		cmd.Wait()
+	return servers.Redis().Run(t, func(addr string) bool {
+		c := goredis.NewClient(&goredis.Options{Addr: addr})
+		defer c.Close()
+		return c.Ping(context.Background()).Err() == nil
 	})
-	c := goredis.NewClient(&goredis.Options{Addr: addr})
-	defer c.Close()
-	late := time.After(60 * time.Second)
-	for c.Ping(context.Background()).Err() != nil {
-		select {
-		case <-time.After(5 * time.Millisecond):
-		case <-late:
-			t.Fatal("redis-server does not start")
-		}
-	}
-	return addr
 }
 
 func backend(t testing.TB, addr string) *redis.Backend {

@@ -1,13 +1,9 @@
 package zookeeper_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"net"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -16,50 +12,13 @@ import (
 	"github.com/solehold/solehold/cluster"
 	"github.com/solehold/solehold/cluster/clustertest"
 	"github.com/solehold/solehold/cluster/zookeeper"
-	"github.com/solehold/solehold/internal/testneed"
+	"github.com/solehold/solehold/internal/servers"
 )
 
 // start starts a ZooKeeper on a free port and gives its address.
 func start(t *testing.T) string {
 	t.Helper()
-	const jar = "/usr/share/java/zookeeper.jar"
-	java := testneed.Program(t, "java", "apt-get install default-jre-headless")
-	_, err := os.Stat(jar)
-	testneed.Feature(t, err == nil, "zookeeper", "apt-get install zookeeper")
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr := l.Addr().String()
-	l.Close()
-	host, port, _ := net.SplitHostPort(addr)
-	dir := t.TempDir()
-	config := fmt.Sprintf("tickTime=200\ndataDir=%s\nclientPort=%s\nclientPortAddress=%s\nmaxClientCnxns=0\nmaxSessionTimeout=40000\nadmin.enableServer=false\n", dir, port, host)
-	file := filepath.Join(dir, "zoo.cfg")
-	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	var out bytes.Buffer
-	cmd := exec.Command(java, "-Xmx256m", "-XX:TieredStopAtLevel=1", "-Dzookeeper.forceSync=no", "-cp", jar, "org.apache.zookeeper.server.quorum.QuorumPeerMain", file)
-	cmd.Stdout, cmd.Stderr = &out, &out
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		cmd.Process.Kill()
-		cmd.Wait()
-	})
-	late := time.After(60 * time.Second)
-	for {
-		if answers(t, addr) {
-			return addr
-		}
-		select {
-		case <-time.After(20 * time.Millisecond):
-		case <-late:
-			t.Fatalf("zookeeper does not start\n%s", &out)
-		}
-	}
+	return servers.ZooKeeper().Run(t, func(addr string) bool { return answers(t, addr) })
 }
 
 // answers reports whether sessions are given.

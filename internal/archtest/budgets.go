@@ -97,7 +97,7 @@ func beyond(count func(*Tree) int, p float64) func(*Tree) int {
 
 // suites are packages that only tests use.
 func suites() []string {
-	return []string{"cluster/clustertest", "vet/internal/vettest", "internal/testneed", "internal/testsystemd"}
+	return []string{"cluster/clustertest", "vet/internal/vettest", "internal/testneed", "internal/servers", "internal/testsystemd"}
 }
 
 // experiments counts the lines of functions that give an Experiment of internal/lab. Each is what is expected and the steps

@@ -78,11 +78,11 @@ func engines() []layer {
 	return []layer{
 		{"cluster", list("internal/lease"), list(xsys), list("cluster/clustertest"), "the contract knows no engine"},
 		{"cluster/clustertest", list("cluster"), list(porcupine), nil, "the suite runs on every engine"},
-		{"cluster/etcd", list("cluster"), list("go.etcd.io/etcd", "google.golang.org/grpc", "go.uber.org/zap"), list("cluster/clustertest", porcupine), why},
-		{"cluster/redis", list("cluster"), list("github.com/redis/go-redis"), list("cluster/clustertest", porcupine), why},
-		{"cluster/zookeeper", list("cluster"), list("github.com/go-zookeeper/zk"), list("cluster/clustertest", porcupine), why},
-		{"cluster/postgres", list("cluster"), list("github.com/jackc/pgx"), list("cluster/clustertest", porcupine), why},
-		{"cluster/consul", list("cluster"), list("github.com/hashicorp/consul/api"), list("cluster/clustertest", porcupine), why},
+		{"cluster/etcd", list("cluster"), list("go.etcd.io/etcd", "google.golang.org/grpc", "go.uber.org/zap"), list("cluster/clustertest", "internal/servers", porcupine), why},
+		{"cluster/redis", list("cluster"), list("github.com/redis/go-redis"), list("cluster/clustertest", "internal/servers", porcupine), why},
+		{"cluster/zookeeper", list("cluster"), list("github.com/go-zookeeper/zk"), list("cluster/clustertest", "internal/servers", porcupine), why},
+		{"cluster/postgres", list("cluster"), list("github.com/jackc/pgx"), list("cluster/clustertest", "internal/servers", porcupine), why},
+		{"cluster/consul", list("cluster"), list("github.com/hashicorp/consul/api"), list("cluster/clustertest", "internal/servers", porcupine), why},
 	}
 }
 
@@ -142,6 +142,7 @@ func inner() []layer {
 		{"vet/*", list("vet/internal/..."), list(xtools), nil, "analyzers share what a lock is, and know nothing of each other"},
 		{"internal/model", nil, nil, nil, "the protocol is searched apart from the code, so that neither can be bent to fit the other"},
 		{"internal/testneed", nil, nil, nil, "every test may import it"},
+		{"internal/servers", list("internal/testneed"), nil, nil, "a server is a program of its own, met over the network"},
 		{"internal/testsystemd", list("internal/testneed"), nil, nil, "it boots systemd and knows nothing of what runs there"},
 		{"internal/realtest", nil, nil, list(xsys, "internal/testsystemd"), "real programs meet the binary, as at a user's: nothing of ours is linked in"},
 		{"deploy", nil, nil, list("internal/exposition", "cluster/clustertest", "go.etcd.io/etcd", "go.uber.org/zap", xsys), "alerts and dashboards meet the programs, as at a user's"},

@@ -28,7 +28,7 @@ func Linux(t testing.TB) {
 // those of system programs and of PostgreSQL servers.
 func Program(t testing.TB, name, howToGet string) string {
 	t.Helper()
-	path := find(name)
+	path := Find(name)
 	Feature(t, path != "", name, howToGet)
 	return path
 }
@@ -45,8 +45,8 @@ func Feature(t testing.TB, ok bool, what, howToGet string) {
 	}
 }
 
-// find gives the path of the program called name, or "".
-func find(name string) string {
+// Find gives the path of the program called name, or "".
+func Find(name string) string {
 	if p, err := exec.LookPath(name); err == nil {
 		return p
 	}

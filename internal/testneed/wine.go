@@ -26,7 +26,7 @@ func Wine(t testing.TB) *Windows {
 	t.Helper()
 	const get = "apt-get install wine wine64 gcc-mingw-w64-x86-64"
 	w := &Windows{wine: Program(t, "wine", get), prefix: t.TempDir(), home: t.TempDir()}
-	Feature(t, find("wine64") != "" || fileExists("/usr/lib/wine/wine64"), "wine64", get)
+	Feature(t, Find("wine64") != "" || fileExists("/usr/lib/wine/wine64"), "wine64", get)
 	server := Program(t, "wineserver", get)
 	t.Cleanup(func() {
 		w.do(t, server, "-k")

@@ -6,11 +6,14 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/solehold/solehold/bench/internal/floor"
 	"github.com/solehold/solehold/bench/internal/peers"
+	"github.com/solehold/solehold/internal/drill/engine"
 	"golang.org/x/sys/unix"
 )
 
@@ -34,11 +37,16 @@ func Command(args ...string) (*exec.Cmd, error) {
 }
 
 // Main is the helper's side; args follow Word: "lock PEER DIR", or "loop WHAT DIR
-// N" for a trace.
+// N" for a trace, "work" for what is run under a lock, "etcd DIR ADDR" for a
+// server.
 func Main(args []string) error {
 	switch {
 	case len(args) == 3 && args[0] == "lock":
 		return serve(args[1], args[2])
+	case len(args) == 1 && args[0] == "work":
+		return work()
+	case len(args) == 3 && args[0] == "etcd":
+		return engine.Serve(args[1], args[2], io.Discard)
 	case len(args) == 4 && args[0] == "loop":
 		n, err := strconv.Atoi(args[3])
 		if err != nil {
@@ -114,6 +122,29 @@ func loop(what, dir string, n int) error {
 		}
 	}
 	return nil
+}
+
+// The words that a command under a lock says: its pid, and the time at which it
+// was asked to end.
+const (
+	WordPID  = "pid"
+	WordTold = "told"
+)
+
+// work does nothing and does not heed SIGTERM, but says so. It ends by SIGKILL,
+// or by itself if nobody sends that.
+func work() error {
+	terms := make(chan os.Signal, 1)
+	signal.Notify(terms, unix.SIGTERM)
+	fmt.Println(WordPID, os.Getpid())
+	for late := time.After(5 * time.Minute); ; {
+		select {
+		case <-terms:
+			fmt.Println(WordTold, Now())
+		case <-late:
+			return fmt.Errorf("nobody has killed it")
+		}
+	}
 }
 
 func openOurs(dir string) (peers.Lock, error) {

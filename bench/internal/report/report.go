@@ -18,6 +18,8 @@ type Report struct {
 	Supervisors []Supervisor `json:"supervisors,omitempty"`
 	// Costs are the table of what supervisors cost, where it was asked for.
 	Costs []Cost `json:"costs,omitempty"`
+	// Partitions are the table of holders cut off, where it was asked for.
+	Partitions []Partition `json:"partitions,omitempty"`
 	// Groups are the parts of the table, in their order.
 	Groups []*Group `json:"groups"`
 	// Targets are the promises of the design that the run can judge.

@@ -31,6 +31,14 @@ func sample() *report.Report {
 			},
 			{Name: "not measured at all"},
 		},
+		Partitions: []report.Partition{
+			{
+				Engine: "zookeeper", Name: "solehold run --cluster", Runs: 16,
+				Told: report.SpreadOf([]float64{2, 1.5, 10.25}), Dead: report.SpreadOf([]float64{-1, 1}), Owned: report.SpreadOf([]float64{3.004}), Overlaps: 1,
+			},
+			{Engine: "etcd", Name: "a peer", Version: "v1", Runs: 16, Told: report.SpreadOf([]float64{-0.75})},
+			{Engine: "etcd", Name: "broken", Error: "it does not start"},
+		},
 		Groups: []*report.Group{{
 			Title: "1 group", Notes: []string{"something was left out"},
 			Rows: []report.Row{
@@ -69,6 +77,7 @@ func TestText(t *testing.T) {
 		"2 x Some CPU", "6.18.44", "ext4", "889 us (1000 ms)", "12.3 ms (100 ms)", "0.01 .. 2345", "(something was left out)",
 		"met          ratio kept", "1.40x", "missed       time not kept", "met          nothing wakes", "0 /s", "not measured no such row",
 		"1,2,1", "0/1/1", "3.21 s", "not in 15 s", "broken", "the service did not start", "12.3 ms (1000 ms)", "123456 (12345) KiB", "60000 ms/min",
+		"+1.50 +2.00 +10.25", "-1.00 +0.00 +1.00", "+3.00 +3.00 +3.00", "1 of 16", "-0.75 -0.75 -0.75    -   ", "(a peer: v1)", "it does not start",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)

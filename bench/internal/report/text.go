@@ -14,6 +14,7 @@ func (r *Report) WriteText(w io.Writer) error {
 	r.head(b)
 	r.writeSupervisors(b)
 	r.writeCosts(b)
+	r.writePartitions(b)
 	for _, g := range r.Groups {
 		fmt.Fprintf(b, "\n%s\n", g.Title)
 		for _, row := range g.Rows {

@@ -16,7 +16,7 @@ const (
 )
 
 func serve(dir, address string, ready io.Writer) error {
-	client, peer := url.URL{Scheme: "http", Host: address}, url.URL{Scheme: "http", Host: "127.0.0.1:2380"}
+	client, peer := url.URL{Scheme: "http", Host: address}, url.URL{Scheme: "http", Host: "127.0.0.1:0"} // nobody else is a peer
 	c := embed.NewConfig()
 	c.Name, c.Dir, c.Logger = "drill", dir, "zap"
 	c.ZapLoggerBuilder = embed.NewZapLoggerBuilder(zap.NewNop())
