@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"sync"
 	"time"
 
@@ -84,23 +85,27 @@ Exit codes:
 // place is where the page and the text file are.
 type place struct{ listen, text string }
 
+func whereOf(l net.Listener) string {
+	if l.Addr().Network() == "unix" {
+		return "unix:" + l.Addr().String()
+	}
+	return "http://" + l.Addr().String() + "/"
+}
+
 func serve(ctx context.Context, out io.Writer, at place, o web.Options) error {
 	if o.Overview.Timeout <= 0 || o.Overview.Examine <= 0 || o.Overview.MaxAge < 0 {
 		return errors.New("--timeout, --examine and --max-age are more than nothing")
-	}
-	s, err := web.New(o)
-	if err != nil {
-		return err
 	}
 	l, err := web.Listen(at.listen)
 	if err != nil {
 		return err
 	}
-	where := "http://" + l.Addr().String() + "/"
-	if l.Addr().Network() == "unix" {
-		where = "unix:" + l.Addr().String()
+	o.Ready = func() { fmt.Fprintf(out, "solehold: serving %s\n", solehold.Printable(whereOf(l))) }
+	s, err := web.New(o)
+	if err != nil {
+		l.Close()
+		return err
 	}
-	fmt.Fprintf(out, "solehold: serving %s\n", solehold.Printable(where))
 	var writing sync.WaitGroup
 	defer writing.Wait()
 	ctx, stop := context.WithCancelCause(ctx)
