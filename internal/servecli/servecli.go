@@ -1,4 +1,5 @@
-package main
+// Package servecli is the command line of solehold-serve: flags, output and exit codes of `solehold serve`.
+package servecli
 
 import (
 	"context"
@@ -20,8 +21,8 @@ const (
 	exitFailed    = 74
 )
 
-// run runs one command line and returns the exit code.
-func run(ctx context.Context, out, errs io.Writer, args []string) int {
+// Run runs one command line and returns the exit code.
+func Run(ctx context.Context, out, errs io.Writer, args []string) int {
 	root := command(out)
 	root.SetArgs(args)
 	root.SetOut(out)
@@ -41,6 +42,9 @@ func run(ctx context.Context, out, errs io.Writer, args []string) int {
 }
 
 var errServe = errors.New("the page is no longer served")
+
+// Root returns the command, for the pages that are made from it.
+func Root() *cobra.Command { return command(io.Discard) }
 
 func command(out io.Writer) *cobra.Command {
 	var o web.Options
@@ -66,6 +70,9 @@ Exit codes:
   ssh -L 9321:127.0.0.1:9321 host   # from elsewhere`,
 		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: "solehold serve"},
 		SilenceErrors: true, SilenceUsage: true,
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			return nil, cobra.ShellCompDirectiveFilterDirs
+		},
 		RunE: func(cmd *cobra.Command, paths []string) error {
 			o.Overview.Paths = paths
 			return serve(cmd.Context(), out, place{listen, text}, o)
@@ -79,6 +86,9 @@ Exit codes:
 	f.DurationVar(&o.Overview.MaxAge, "max-age", 0, "also tell of directories that are held for longer, e.g. 24h")
 	f.DurationVar(&o.Overview.Timeout, "timeout", 2*time.Second, "how long a file system may take to answer")
 	f.DurationVar(&o.Overview.Examine, "examine", overview.DefaultExamine, "the shortest pause between two looks of doctor")
+	for _, name := range []string{"textfile", "root"} {
+		cmd.MarkFlagDirname(name) // whose only error is that there is no such flag
+	}
 	return cmd
 }
 
