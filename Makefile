@@ -22,9 +22,9 @@ PLATFORMS ?= linux/386 darwin/arm64 windows/amd64 freebsd/amd64 wasip1/wasm
 
 # Packages that are vetted for this system alone: the clients, servers and databases that they or their tests bring take
 # minutes to compile for each other one. Ours all are, so that the files for "other" systems are compiled each time.
-HEAVY     ?= /(examples/kb|fence|cluster/(etcd|redis|zookeeper|postgres|consul)|internal/agent|internal/drill/engine|cmd/solehold-cluster|health/grpchealth|cmd/solehold-probe)$$
+HEAVY     ?= /(examples/kb|fence|cluster/(etcd|redis|zookeeper|postgres|consul)|internal/agent|internal/drill/engine|cmd/solehold-cluster|health/grpchealth|internal/probecli|internal/mangen|cmd/solehold-probe)$$
 # Those that are so on Linux alone.
-HEAVY_LINUX ?= /(internal/lab|internal/drillcli|internal/mangen|cmd/solehold-drill|deploy)$$
+HEAVY_LINUX ?= /(internal/lab|internal/drillcli|cmd/solehold-drill|deploy)$$
 # One of which only the tests do: it is built.
 HEAVY_TESTS ?= /internal/diagnose/doctor$$
 

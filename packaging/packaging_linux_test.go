@@ -74,6 +74,7 @@ mkdir data
 solehold run data -- sh -c 'solehold status "$SOLEHOLD_DIR"'
 solehold history data | grep -c released
 man -w solehold-run >/dev/null 2>&1 || test -e /usr/share/man/man1/solehold-run.1
+for page in serve drill lab cluster cluster-break probe; do test -e /usr/share/man/man1/solehold-$page.1; done
 bash -c '. /usr/share/bash-completion/completions/solehold && complete -p solehold'
 test -e /usr/share/zsh/vendor-completions/_solehold
 test -e /usr/share/fish/vendor_completions.d/solehold.fish

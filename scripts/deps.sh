@@ -33,6 +33,7 @@ chattr                           e2fsprogs
 ps                               procps
 rpm                              rpm
 man                              man-db
+/usr/share/bash-completion/bash_completion bash-completion
 gcc                              gcc
 wine                             wine
 /usr/lib/wine/wine64             wine64

@@ -7,10 +7,12 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"github.com/solehold/solehold/internal/probecli"
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	os.Exit(run(ctx, world{os.Stdout, os.Stderr}, os.Args[1:]))
+	os.Exit(probecli.Run(ctx, os.Stdout, os.Stderr, os.Args[1:]))
 }

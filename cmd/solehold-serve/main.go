@@ -8,6 +8,8 @@ import (
 	"os/signal"
 	"runtime/debug"
 	"syscall"
+
+	"github.com/solehold/solehold/internal/servecli"
 )
 
 func main() {
@@ -15,5 +17,5 @@ func main() {
 	debug.SetGCPercent(50)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	os.Exit(run(ctx, os.Stdout, os.Stderr, os.Args[1:]))
+	os.Exit(servecli.Run(ctx, os.Stdout, os.Stderr, os.Args[1:]))
 }

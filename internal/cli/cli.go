@@ -83,7 +83,7 @@ dies, the next one starts at once, without any clean-up.`,
   solehold status ./data
   solehold history ./data`,
 		SilenceErrors: true, SilenceUsage: true,
-		Args: noSuchCommand,
+		Args: noSuchCommand, ValidArgsFunction: verbs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 
 		SuggestionsMinimumDistance: 2,

@@ -19,6 +19,9 @@ func companion(env Env, root *cobra.Command, args []string) (code int, ran bool)
 	if claims(args) {
 		return 0, false
 	}
+	if len(args) > 2 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
+		return 0, completed(args[0], args[1:])
+	}
 	if !clustered(args) &&
 		(len(args) == 0 || strings.HasPrefix(args[0], "-") || strings.ContainsAny(args[0], "/\\.") || builtIn(root, args[0])) {
 		return 0, false
@@ -34,6 +37,41 @@ func companion(env Env, root *cobra.Command, args []string) (code int, ran bool)
 	err := become(path, append([]string{path}, words...))
 	fmt.Fprintf(env.Stderr, "solehold: %s: %v\n", path, err)
 	return exitCreate, true
+}
+
+// known are the companions whose words a shell is told, with what they are for.
+func known() [][2]string {
+	return [][2]string{
+		{"cluster", "Look at the locks of a cluster, and change them by hand"},
+		{"drill", "Force races and faults on a command, and count its owners"},
+		{"lab", "Try claims about locks in live experiments"},
+		{"probe", "Ask a service once whether it is well"},
+		{"serve", "Show on a local page who owns which data directory"},
+	}
+}
+
+// verbs are the commands that companions which are installed add to ours, for a shell.
+func verbs(*cobra.Command, []string, string) (all []cobra.Completion, _ cobra.ShellCompDirective) {
+	for _, c := range known() {
+		name, _ := companionOf(c[:1])
+		if _, ok := findCompanion(name); ok {
+			all = append(all, cobra.CompletionWithDesc(c[0], c[1]))
+		}
+	}
+	return all, cobra.ShellCompDirectiveNoFileComp
+}
+
+// completed lets a companion tell a shell the words of its verb. It does not return
+// then; it is false where the words are ours.
+func completed(request string, args []string) bool {
+	ours := !clustered(args) && !slices.ContainsFunc(known(), func(c [2]string) bool { return c[0] == args[0] })
+	name, words := companionOf(args)
+	path, ok := findCompanion(name)
+	if ours || !ok {
+		return false
+	}
+	become(path, append([]string{path, request}, words...)) // a shell cannot be told why not
+	return false
 }
 
 // clustered are the commands that the cluster's companion has too: those about an

@@ -67,6 +67,9 @@ func Run(ctx context.Context, env Env, args []string) int {
 	return code
 }
 
+// Root returns the command tree, for the pages that are made from it.
+func Root() *cobra.Command { return (&app{}).root() }
+
 func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "solehold-cluster",

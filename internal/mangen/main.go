@@ -4,13 +4,17 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 
 	"github.com/solehold/solehold/internal/cli"
+	"github.com/solehold/solehold/internal/clustercli"
 	"github.com/solehold/solehold/internal/drillcli"
 	"github.com/solehold/solehold/internal/journald"
+	"github.com/solehold/solehold/internal/probecli"
+	"github.com/solehold/solehold/internal/servecli"
 	"github.com/spf13/cobra/doc"
 )
 
@@ -32,8 +36,6 @@ func write(dir string) error {
 	if err := os.WriteFile(filepath.Join(dir, "solehold.catalog"), []byte(journald.Catalog()), 0o644); err != nil {
 		return err
 	}
-	root := cli.Root()
-	root.DisableAutoGenTag = true
 	man := filepath.Join(dir, "man1")
 	completions := filepath.Join(dir, "completion")
 	for _, d := range []string{man, completions} {
@@ -41,29 +43,17 @@ func write(dir string) error {
 			return err
 		}
 	}
-	if err := doc.GenManTree(root, &doc.GenManHeader{Title: "SOLEHOLD", Section: "1", Source: "solehold"}, man); err != nil {
-		return err
-	}
-	if err := companions(man, completions); err != nil {
-		return err
-	}
-	if err := root.GenBashCompletionFileV2(filepath.Join(completions, "solehold.bash"), true); err != nil {
-		return err
-	}
-	if err := root.GenZshCompletionFile(filepath.Join(completions, "_solehold")); err != nil {
-		return err
-	}
-	return root.GenFishCompletionFile(filepath.Join(completions, "solehold.fish"), true)
-}
-
-// companions adds the verbs of solehold-drill. They are called through solehold, and completed by their own program.
-func companions(man, completions string) error {
-	root := drillcli.Root()
-	root.DisableAutoGenTag = true
-	for _, verb := range root.Commands() {
-		if err := doc.GenManTree(verb, &doc.GenManHeader{Title: "SOLEHOLD", Section: "1", Source: "solehold"}, man); err != nil {
+	root := cli.Root()
+	for _, cmd := range append(drillcli.Root().Commands(), root, servecli.Root(), clustercli.Root(), probecli.Root()) {
+		cmd.Root().DisableAutoGenTag = true
+		if err := doc.GenManTree(cmd, &doc.GenManHeader{Title: "SOLEHOLD", Section: "1", Source: "solehold"}, man); err != nil {
 			return err
 		}
 	}
-	return root.GenBashCompletionFileV2(filepath.Join(completions, "solehold-drill.bash"), true)
+	// They ask solehold for the words, and it asks its companions for theirs.
+	return errors.Join(
+		root.GenBashCompletionFileV2(filepath.Join(completions, "solehold.bash"), true),
+		root.GenZshCompletionFile(filepath.Join(completions, "_solehold")),
+		root.GenFishCompletionFile(filepath.Join(completions, "solehold.fish"), true),
+	)
 }

@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"net/url"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/solehold/solehold/internal/diagnose/overview"
 	"github.com/solehold/solehold/internal/journal"
+	"github.com/solehold/solehold/internal/web"
 )
 
 // Each page is there, as HTML and as JSON, without any script.
@@ -212,5 +214,29 @@ func TestByEitherName(t *testing.T) {
 		if _, err := w.Past(t.Context(), path, 1); err != nil {
 			t.Errorf("%s: %v", path, err)
 		}
+	}
+}
+
+// Ready is called when there is something to show, so that who asks first need not wait
+// for a look: here none could be made meanwhile.
+func TestReady(t *testing.T) {
+	t.Parallel()
+	dir := dataDir(t)
+	l, err := web.Listen("127.0.0.1:0")
+	must(t, err)
+	ctx, stop := context.WithCancel(t.Context())
+	o := shows(dir)
+	o.Overview.Timeout, o.Overview.Examine = patience, -1
+	o.Ready = func() {
+		defer stop()
+		if _, text := get(t, "http://"+l.Addr().String()+"/api/overview"); !strings.Contains(text, dir) {
+			t.Error(text)
+		}
+	}
+	s, err := web.New(o)
+	must(t, err)
+	must(t, s.Serve(ctx, l))
+	if ctx.Err() == nil {
+		t.Error("it was not called")
 	}
 }

@@ -30,6 +30,8 @@ type Options struct {
 	Hosts []string
 	// Every is the pause between two looks while somebody watches; by default a second.
 	Every time.Duration
+	// Ready is called once, when there is something to show; nil means nobody.
+	Ready func()
 }
 
 const (
@@ -120,6 +122,9 @@ func (s *Server) watch(ctx context.Context) {
 		before := s.watcher.Last().Revision
 		h := s.watcher.Look(ctx)
 		s.tell(h.Revision != before)
+		if before == 0 && h.Revision > 0 && s.o.Ready != nil {
+			s.o.Ready()
+		}
 		pause.Reset(s.pause())
 	}
 }

@@ -17,14 +17,33 @@ import (
 // and those that were asked for.
 func (h *host) guarded() []Finding {
 	all := h.nested()
+	list := h.guards()
+	h.lieIn(list)
+	for _, g := range list {
+		all = append(all, h.guardedAt(g)...)
+	}
+	return all
+}
+
+// guard is a directory that is guarded by solehold's protocol, as the process pid sees
+// it; 0 is this one.
+type guard struct {
+	pid   int
+	shown string
+	at    place
+	files []*file // those that lie in it, or below
+}
+
+func (h *host) guards() []*guard {
+	var all []*guard
 	done := map[procfs.FileID]bool{}
 	for _, l := range h.locks {
 		if !l.ours() || l.file == nil || l.file.Type != procfs.Directory || done[l.file.FileID] || !h.wanted(l) {
 			continue
 		}
 		done[l.file.FileID] = true
-		at := h.placeOf(h.keeper(l), l.path, l.file.Dev)
-		all = append(all, h.guardedAt(h.keeper(l), l.path, at)...)
+		pid := h.keeper(l)
+		all = append(all, &guard{pid: pid, shown: l.path, at: h.placeOf(pid, l.path, l.file.Dev)})
 	}
 	for _, path := range h.paths {
 		m, ok := h.mounts.under(path)
@@ -33,36 +52,62 @@ func (h *host) guarded() []Finding {
 			continue
 		}
 		done[id] = true
-		all = append(all, h.guardedAt(0, path, h.placeOf(0, path, m.Device()))...)
+		all = append(all, &guard{shown: path, at: h.placeOf(0, path, m.Device())})
 	}
 	return all
 }
 
+// lieIn gives each directory its files, by their paths: from each file up, so that a
+// host with many directories is gone through once.
+func (h *host) lieIn(all []*guard) {
+	at := map[place][]*guard{}
+	for _, g := range all {
+		at[g.at] = append(at[g.at], g)
+	}
+	for _, f := range h.sortedFiles() {
+		for p := range f.place.up() {
+			for _, g := range at[p] {
+				g.files = append(g.files, f)
+			}
+		}
+	}
+}
+
 // nested are guarded directories that lie in another one (SH035).
 func (h *host) nested() []Finding {
-	var marks []*lock
+	type mark struct {
+		*lock
+		at place
+	}
+	var marks []mark
+	at := map[place][]*lock{}
 	for _, l := range h.locks {
 		if l.ours() && l.file != nil && l.file.Type == procfs.Directory && len(l.holders) > 0 {
-			marks = append(marks, l)
+			m := mark{l, h.placeOf(h.keeper(l), l.path, l.file.Dev)}
+			marks, at[m.at] = append(marks, m), append(at[m.at], l)
 		}
 	}
 	var all []Finding
 	for _, in := range marks {
-		for _, out := range marks {
-			at := h.placeOf(h.keeper(in), in.path, in.file.Dev)
-			if in.file == out.file || !at.below(h.placeOf(h.keeper(out), out.path, out.file.Dev)) {
-				continue
+		for p := range in.at.up() {
+			for _, out := range at[p] {
+				if in.file != out.file {
+					all = append(all, h.liesIn(in.lock, out))
+				}
 			}
-			all = append(all, Finding{
-				ID: "SH035", Severity: Notice, Confidence: Certain, Path: in.path,
-				Title:    "a guarded directory lies in another one",
-				Holders:  append(h.parties(in), h.parties(out)...),
-				Evidence: []string{line("%s: %s", in.path, h.held(in)), line("it lies in %s: %s", out.path, h.held(out))},
-				Advice:   "give each service a directory of its own, side by side: who cleans or moves the outer one takes the inner one along",
-			})
 		}
 	}
 	return all
+}
+
+func (h *host) liesIn(in, out *lock) Finding {
+	return Finding{
+		ID: "SH035", Severity: Notice, Confidence: Certain, Path: in.path,
+		Title:    "a guarded directory lies in another one",
+		Holders:  append(h.parties(in), h.parties(out)...),
+		Evidence: []string{line("%s: %s", in.path, h.held(in)), line("it lies in %s: %s", out.path, h.held(out))},
+		Advice:   "give each service a directory of its own, side by side: who cleans or moves the outer one takes the inner one along",
+	}
 }
 
 func (h *host) hasState(path string) bool {
@@ -70,9 +115,9 @@ func (h *host) hasState(path string) bool {
 	return slices.Contains(names, datadir.StateName)
 }
 
-// guardedAt judges one directory as a process sees it, 0 for this one.
-func (h *host) guardedAt(pid int, shown string, at place) []Finding {
-	path := seenBy(pid, shown)
+// guardedAt judges one directory.
+func (h *host) guardedAt(g *guard) []Finding {
+	shown, path := g.shown, seenBy(g.pid, g.shown)
 	o := &solehold.Options{Timeout: h.o.Timeout / share}
 	s, answered := touch(h, shown, func() solehold.Status {
 		s, err := solehold.Inspect(h.ctx, path, o)
@@ -85,17 +130,17 @@ func (h *host) guardedAt(pid int, shown string, at place) []Finding {
 		return nil // told as a subject, or as a gap
 	}
 	return slices.Concat(
-		h.strangers(s, shown, at), h.detached(s, shown), h.foreign(s, shown), h.kept(s, shown), h.heldLong(s, path, shown), h.far(pid, shown),
+		h.strangers(s, g), h.detached(s, shown), h.foreign(s, shown), h.kept(s, shown), h.heldLong(s, path, shown), h.far(g.pid, shown),
 	)
 }
 
 // strangers are processes that write to a guarded directory without its lock
 // (SH030 beside an owner, SH033 without one).
-func (h *host) strangers(s solehold.Status, shown string, at place) []Finding {
+func (h *host) strangers(s solehold.Status, g *guard) []Finding {
 	if s.Owner != nil && !s.Owner.Visible() {
 		return nil // nobody can be told apart from the owner
 	}
-	found := h.writersBelow(at)
+	found := h.writersBelow(g)
 	family := h.ownersOf(s)
 	strange := slices.DeleteFunc(found, func(w writing) bool {
 		return slices.Contains(family, w.pid) || slices.ContainsFunc(h.ancestors(w.pid), func(p int) bool { return slices.Contains(family, p) })
@@ -104,7 +149,7 @@ func (h *host) strangers(s solehold.Status, shown string, at place) []Finding {
 		return nil
 	}
 	f := Finding{
-		ID: "SH030", Severity: Danger, Confidence: h.sure(Certain), Path: shown,
+		ID: "SH030", Severity: Danger, Confidence: h.sure(Certain), Path: g.shown,
 		Title:  "a process writes beside the owner",
 		Advice: "stop the process that works without the lock; start nothing before that",
 	}
@@ -137,12 +182,12 @@ type writing struct {
 	path string
 }
 
-// writersBelow finds who writes below a folder; solehold's own files, and data
-// directories of their own further below, do not count.
-func (h *host) writersBelow(at place) []writing {
+// writersBelow finds who writes in a directory or below it; solehold's own files, and
+// data directories of their own further below, do not count.
+func (h *host) writersBelow(g *guard) []writing {
 	var all []writing
-	for _, f := range h.sortedFiles() {
-		if !f.place.below(at) || f.removed() || h.ofAnother(f, at) {
+	for _, f := range g.files {
+		if f.removed() || h.ofAnother(f, g.at) {
 			continue
 		}
 		for _, pid := range h.writers(f) {

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"iter"
 	"path/filepath"
 	"strings"
 
@@ -17,6 +18,19 @@ type place struct {
 // below says whether p is the folder q or lies in it.
 func (p place) below(q place) bool {
 	return p.dev == q.dev && q.folder != "" && (p.folder == q.folder || strings.HasPrefix(p.folder, strings.TrimSuffix(q.folder, "/")+"/"))
+}
+
+// up gives the folder and each one above it.
+func (p place) up() iter.Seq[place] {
+	return func(yield func(place) bool) {
+		for p.folder != "" && yield(p) {
+			above := filepath.Dir(p.folder)
+			if above == p.folder {
+				return
+			}
+			p.folder = above
+		}
+	}
 }
 
 // settle finds out where each open file lies.

@@ -26,8 +26,8 @@ type examined struct {
 }
 
 // costly is how much longer than a look of doctor the pause after it is at least,
-// so that it takes less than a hundredth of one processor.
-const costly = 150
+// so that it takes a four-hundredth of one processor at most.
+const costly = 400
 
 // start begins a look where one is due.
 func (c *clinic) start(ctx context.Context, w *Watcher) {

@@ -1,6 +1,7 @@
 package overview
 
 import (
+	"bytes"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -17,7 +18,9 @@ const ownByte = 1 << 62
 
 // lockList is the kernel's list of locks as it was last seen.
 type lockList struct {
-	text   string
+	raw    []byte        // its text; the memory is used again
+	text   []byte        // our rows in it
+	spare  []byte        // and those before
 	unseen int           // rows of ours that no known directory explains
 	before string        // those rows, to see whether they are others now
 	due    bool          // their holders are to be looked for
@@ -27,23 +30,43 @@ type lockList struct {
 
 // calm is how much longer than a look for holders the pause after it is at least: on
 // a host where many come and go each second they are found a little later.
-const calm = 50
+const calm = 150
 
 // rest says whether it is too early to look for holders again.
 func (l *lockList) rest() bool { return time.Since(l.sought) < calm*l.took }
 
-// discover finds out which directories are held. The kernel's list is one file: as
-// long as that is the same, nobody has come or gone.
-func (w *Watcher) discover() {
-	text, err := w.proc.System("locks")
-	late := w.locks.unseen > 0 && time.Since(w.locks.sought) >= relist
-	if err == nil && text == w.locks.text && !late && (!w.locks.due || w.locks.rest()) {
-		return
+// read reads the list, and says whether our rows are others than before.
+func (l *lockList) read(proc procfs.FS) (changed bool, err error) {
+	if l.raw, err = proc.LockList(l.raw); err != nil {
+		return false, err
 	}
-	w.locks.text = text
-	rows, err := w.proc.Locks()
-	if err != nil {
+	l.text, l.spare = ownRows(l.raw, l.spare[:0]), l.text
+	return !bytes.Equal(l.text, l.spare), nil
+}
+
+// ownRows are the rows of solehold in the kernel's list. Their numbers say nothing, and
+// change with each lock of anybody that comes or goes. They are added to all.
+func ownRows(list, all []byte) []byte {
+	own := fmt.Appendf(nil, " %d ", uint64(ownByte))
+	for row := range bytes.Lines(list) {
+		if _, rest, ok := bytes.Cut(row, []byte(":")); ok && bytes.Contains(rest, own) && bytes.HasPrefix(rest, []byte(" OFDLCK")) {
+			all = append(append(all, "0:"...), rest...)
+		}
+	}
+	return all
+}
+
+// discover finds out which directories are held. The kernel's list is one file: as
+// long as our rows are the same there, nobody has come or gone.
+func (w *Watcher) discover() {
+	changed, err := w.locks.read(w.proc)
+	late := w.locks.unseen > 0 && time.Since(w.locks.sought) >= relist
+	if err != nil || !changed && !late && (!w.locks.due || w.locks.rest()) {
 		return // another system, or no permission: what was named is looked at
+	}
+	rows, err := procfs.ParseLocks(string(w.locks.text))
+	if err != nil {
+		return
 	}
 	rows = slices.DeleteFunc(rows, func(l procfs.Lock) bool { return l.Waiting || !ours(l) })
 	unknown := w.assign(rows)

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/solehold/solehold"
@@ -239,23 +240,22 @@ func TestChangesDuringLook(t *testing.T) {
 	}
 }
 
-// A lock file that changes without an event is seen a few looks later.
+// A lock file that changes without an event is seen some seconds later.
 func TestLockFileAlone(t *testing.T) {
 	t.Parallel()
 	dir := dataDir(t)
 	lock, err := solehold.Acquire(t.Context(), dir, &solehold.Options{NoSync: true})
 	must(t, err)
 	must(t, lock.Release())
-	w := quiet(dir)
-	if d, _ := w.Look(t.Context()).Find(dir); d.Record.Class != "released" {
-		t.Errorf("%+v", d)
-	}
-	must(t, os.WriteFile(filepath.Join(dir, ".solehold", "lock"), []byte("damaged\n"), 0o600))
-	var d overview.Directory
-	for range 5 {
-		d, _ = w.Look(t.Context()).Find(dir)
-	}
-	if d.Problem == nil || d.Problem.Kind != overview.Unreadable {
-		t.Errorf("%+v", d)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		w := quiet(dir)
+		if d, _ := w.Look(t.Context()).Find(dir); d.Record.Class != "released" {
+			t.Errorf("%+v", d)
+		}
+		must(t, os.WriteFile(filepath.Join(dir, ".solehold", "lock"), []byte("damaged\n"), 0o600))
+		<-time.After(5 * time.Second)
+		if d, _ := w.Look(t.Context()).Find(dir); d.Problem == nil || d.Problem.Kind != overview.Unreadable {
+			t.Errorf("%+v", d)
+		}
+	})
 }

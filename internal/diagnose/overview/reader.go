@@ -19,11 +19,13 @@ import (
 // at a time uses it: that of the file system that it lies on.
 type reader struct {
 	path   string
+	stat   func(path string) stamp
 	files  [3]string // those of a signature
 	seen   signature
-	known  bool // it was read at least once
-	turn   int  // how often it was looked at
-	probed bool // somebody writes down the answers of the service
+	known  bool      // it was read at least once
+	asked  time.Time // when the files were looked at
+	locked time.Time // and the lock file among them
+	probed bool      // somebody writes down the answers of the service
 	when   time.Time
 	key    datadir.Key // of the directory
 	lock   datadir.Key // of the lock file
@@ -52,10 +54,19 @@ func (r *reader) again() time.Duration {
 	return 5 * time.Minute
 }
 
-// look asks the file system what has changed, and reads that. forced says that the
-// kernel's list of locks has changed for this directory.
-func (r *reader) look(ctx context.Context, o *solehold.Options, forced bool) (changed bool) {
-	quiet := r.known && !forced && time.Since(r.when) < r.again()
+// how a directory is looked at.
+type how struct {
+	forced bool          // the kernel's list of locks has changed for it
+	pace   time.Duration // its files were not asked for before, if that is less long ago
+}
+
+// look asks the file system what has changed, and reads that.
+func (r *reader) look(ctx context.Context, o *solehold.Options, h how) (changed bool) {
+	quiet := r.known && !h.forced && time.Since(r.when) < r.again()
+	if quiet && time.Since(r.asked) < h.pace {
+		return false
+	}
+	r.asked = time.Now()
 	now := r.sign(!quiet)
 	if quiet && now == r.seen {
 		return false
@@ -76,9 +87,9 @@ const (
 	healthFile
 )
 
-// lockTurn is how often the lock file is looked at: at each such turn. What a holder
-// writes there is told in its history as well, with each event.
-const lockTurn = 5
+// lockPause is the time between two looks at a lock file. What a holder writes there is
+// told in its history as well, with each event.
+const lockPause = 5 * time.Second
 
 // sign makes one to three calls, and opens nothing; whole means that all are made.
 // Without its lock file a directory may be gone: then it is asked for as well.
@@ -86,16 +97,15 @@ func (r *reader) sign(whole bool) (s signature) {
 	if r.files[lockFile] == "" {
 		r.at(filepath.Join(r.path, datadir.StateName))
 	}
-	r.turn++
-	s[historyFile], s[lockFile] = stampOf(r.files[historyFile]), r.seen[lockFile]
-	if whole || r.turn%lockTurn == 0 || !s[historyFile].there || s[historyFile] != r.seen[historyFile] {
-		s[lockFile] = stampOf(r.files[lockFile])
+	s[historyFile], s[lockFile] = r.stat(r.files[historyFile]), r.seen[lockFile]
+	if whole || time.Since(r.locked) >= lockPause || !s[historyFile].there || s[historyFile] != r.seen[historyFile] {
+		s[lockFile], r.locked = r.stat(r.files[lockFile]), r.asked
 	}
 	switch {
 	case r.probed:
-		s[healthFile] = stampOf(r.files[healthFile])
+		s[healthFile] = r.stat(r.files[healthFile])
 	case !s[lockFile].there:
-		s[healthFile] = stamp{there: stampOf(r.path).there}
+		s[healthFile] = stamp{there: r.stat(r.path).there}
 	}
 	return s
 }
@@ -209,7 +219,7 @@ func (r *reader) history() (p journal.Pulse, err error) {
 	if before := r.files; r.at(s.Path()) != before {
 		r.known = false // they lie elsewhere: what was seen before all was read is not theirs
 	}
-	r.probed = stampOf(r.files[healthFile]).there
+	r.probed = r.stat(r.files[healthFile]).there
 	p, _ = journal.ReadPulse(s) // half written is as good as none
 	return p, r.follower.Next(s, func() { r.story = story{} }, r.story.add)
 }

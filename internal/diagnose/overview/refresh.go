@@ -28,6 +28,7 @@ type result struct {
 	row   *Directory // nil where it is as it was
 	key   datadir.Key
 	lock  datadir.Key
+	left  bool // it was not looked at, for another one there did not answer
 }
 
 // inbox is where results arrive, also those of a goroutine that nobody waits for
@@ -56,11 +57,16 @@ func (b *inbox) take() []result {
 	return all
 }
 
+// mostAsked is how many directories are asked each second whether their files are as
+// they were: where there are more it takes some seconds until all were. Who comes and
+// goes is seen at once in any case, in the kernel's list.
+const mostAsked = 150
+
 // job is one directory to look at.
 type job struct {
 	entry  *entry
 	reader *reader
-	forced bool
+	how    how
 	again  bool // the row is told even if it is as it was
 }
 
@@ -75,6 +81,7 @@ func (w *Watcher) refresh(ctx context.Context) {
 			e.point = w.mountOf(e.path)
 		}
 	}
+	pace := time.Duration(len(w.entries)/mostAsked) * time.Second
 	jobs := map[string][]job{}
 	for _, e := range w.entries {
 		point := e.point
@@ -84,7 +91,7 @@ func (w *Watcher) refresh(ctx context.Context) {
 			w.silent(e)
 			continue
 		}
-		jobs[point] = append(jobs[point], job{e, e.reader, e.forced, !e.read || e.row.hung()})
+		jobs[point] = append(jobs[point], job{e, e.reader, how{e.forced, pace}, !e.read || e.row.hung()})
 		e.forced = false
 	}
 	for point, list := range jobs {
@@ -120,16 +127,19 @@ const sign = 32
 func (at where) work(ctx context.Context, in *inbox, jobs []job) {
 	defer in.put(result{group: at.point})
 	for i, j := range jobs {
-		changed := j.reader.look(ctx, at.o, j.forced)
+		changed := j.reader.look(ctx, at.o, j.how)
 		switch {
 		case changed || j.again:
 			row := j.reader.row
-			in.put(result{at.point, j.entry, &row, j.reader.key, j.reader.lock})
+			in.put(result{group: at.point, entry: j.entry, row: &row, key: j.reader.key, lock: j.reader.lock})
 		case i%sign == sign-1:
 			in.put(result{group: at.point, entry: j.entry})
 		}
 		if errors.Is(j.reader.row.Err, solehold.ErrUnanswered) {
-			return // and nobody else there will answer
+			for _, other := range jobs[i+1:] { // none of which will answer
+				in.put(result{group: at.point, entry: other.entry, left: true})
+			}
+			return
 		}
 	}
 }
@@ -143,6 +153,7 @@ func (w *Watcher) accept() (done int) {
 			continue
 		}
 		e := r.entry
+		e.forced = e.forced || r.left
 		if r.row != nil && (!e.read || !e.row.hung() || !r.row.hung()) {
 			e.row, e.read, e.key, e.lock = *r.row, true, r.key, r.lock
 			w.dirty = true

@@ -35,6 +35,7 @@ type Watcher struct {
 	dirty   bool      // something has changed since the last answer
 	last    atomic.Pointer[Host]
 	gates   gates
+	stat    func(path string) stamp // which asks for a file
 }
 
 // entry is one directory.
@@ -75,7 +76,7 @@ func NewWatcher(o Options) *Watcher {
 	if o.Proc == (procfs.FS{}) {
 		o.Proc = procfs.Default()
 	}
-	w := &Watcher{o: o, proc: o.Proc, entries: map[string]*entry{}, leftOut: map[string]bool{}, groups: map[string]*group{}, inbox: inbox{bell: make(chan struct{}, 1)}}
+	w := &Watcher{o: o, proc: o.Proc, entries: map[string]*entry{}, leftOut: map[string]bool{}, groups: map[string]*group{}, inbox: inbox{bell: make(chan struct{}, 1)}, stat: stampOf}
 	for _, path := range o.Paths {
 		w.name(path)
 	}
@@ -135,7 +136,7 @@ func (w *Watcher) add(path string) *entry {
 		}
 		return nil
 	}
-	e := &entry{path: path, reader: &reader{path: path, turn: len(w.entries)}} // they take turns
+	e := &entry{path: path, reader: &reader{path: path, stat: w.stat}}
 	w.entries[path] = e
 	w.mounts = nil // it may lie on a new one
 	return e
@@ -158,7 +159,7 @@ func (w *Watcher) forget() {
 
 // host puts the answer together.
 func (w *Watcher) host(revision uint64) Host {
-	h := Host{Revision: revision, LeftOut: len(w.leftOut), Unseen: w.locks.unseen, Directories: []Directory{}}
+	h := Host{Revision: revision, LeftOut: len(w.leftOut), Unseen: w.locks.unseen, Directories: make([]Directory, 0, len(w.entries))}
 	h.Doctor, h.Examined = w.clinic.report, w.clinic.at
 	names := map[datadir.Key]bool{}
 	for _, e := range w.entries {

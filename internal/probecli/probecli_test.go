@@ -1,4 +1,4 @@
-package main
+package probecli_test
 
 import (
 	"bytes"
@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/solehold/solehold/internal/probecli"
 	"google.golang.org/grpc"
 	grpcserver "google.golang.org/grpc/health"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
@@ -22,18 +23,18 @@ import (
 func probe(t *testing.T, code int, line string, args ...string) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	got := run(context.Background(), world{&out, &errs}, args)
+	got := probecli.Run(context.Background(), &out, &errs, args)
 	where := &out
-	if code == exitUsage {
+	if code == 64 {
 		where = &errs
 	}
 	if got != code || !strings.HasPrefix(where.String(), line) {
 		t.Errorf("%q: exit %d, out %q, err %q; want %d, %q", args, got, out.String(), errs.String(), code, line)
 	}
-	if code != exitUsage && (strings.Count(out.String(), "\n") != 1 || errs.Len() > 0) {
+	if code != 64 && (strings.Count(out.String(), "\n") != 1 || errs.Len() > 0) {
 		t.Errorf("%q: not one line: %q, %q", args, out.String(), errs.String())
 	}
-	if code == exitUsage && out.Len() > 0 {
+	if code == 64 && out.Len() > 0 {
 		t.Errorf("%q: on stdout: %q", args, out.String())
 	}
 }
@@ -123,13 +124,13 @@ func TestUsage(t *testing.T) {
 		"timeout: must be positive":    "tcp localhost:1 --timeout 0",
 		"unknown flag: --no-such-flag": "tcp localhost:1 --no-such-flag",
 	} {
-		probe(t, exitUsage, "solehold-probe: "+line, strings.Fields(args)...)
+		probe(t, 64, "solehold-probe: "+line, strings.Fields(args)...)
 	}
 }
 
 func TestHelp(t *testing.T) {
 	var out, errs bytes.Buffer
-	if code := run(context.Background(), world{&out, &errs}, nil); code != 0 || !strings.Contains(out.String(), "Exit codes:") || errs.Len() > 0 {
+	if code := probecli.Run(context.Background(), &out, &errs, nil); code != 0 || !strings.Contains(out.String(), "Exit codes:") || errs.Len() > 0 {
 		t.Errorf("exit %d, %q, %q", code, out.String(), errs.String())
 	}
 }

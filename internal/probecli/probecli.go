@@ -1,4 +1,5 @@
-package main
+// Package probecli is the command line of solehold-probe: one probe, its answer in a line and in the exit code.
+package probecli
 
 import (
 	"context"
@@ -21,9 +22,6 @@ const (
 	exitUsage   = 64
 )
 
-// world is where the lines go.
-type world struct{ stdout, stderr io.Writer }
-
 // command is what all verbs share.
 type command struct {
 	timeout seconds
@@ -31,19 +29,26 @@ type command struct {
 	out     io.Writer
 }
 
-// run runs one command line and returns the exit code.
-func run(ctx context.Context, w world, args []string) int {
-	c := &command{timeout: seconds(health.DefaultTimeout), out: w.stdout}
+// Run runs one command line and returns the exit code.
+func Run(ctx context.Context, out, errs io.Writer, args []string) int {
+	c := newCommand(out)
 	root := c.root()
 	root.SetArgs(args)
-	root.SetOut(w.stdout)
-	root.SetErr(w.stderr)
+	root.SetOut(out)
+	root.SetErr(errs)
 	if err := root.ExecuteContext(ctx); err != nil {
-		fmt.Fprintf(w.stderr, "solehold-probe: %v\n  next: see solehold-probe --help\n", err)
+		fmt.Fprintf(errs, "solehold-probe: %v\n  next: see solehold-probe --help\n", err)
 		return exitUsage
 	}
 	return c.code
 }
+
+func newCommand(out io.Writer) *command {
+	return &command{timeout: seconds(health.DefaultTimeout), out: out}
+}
+
+// Root returns the command tree, for the pages that are made from it.
+func Root() *cobra.Command { return newCommand(io.Discard).root() }
 
 func (c *command) root() *cobra.Command {
 	root := &cobra.Command{

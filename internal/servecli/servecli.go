@@ -1,10 +1,12 @@
-package main
+// Package servecli is the command line of solehold-serve: flags, output and exit codes of `solehold serve`.
+package servecli
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"sync"
 	"time"
 
@@ -19,8 +21,8 @@ const (
 	exitFailed    = 74
 )
 
-// run runs one command line and returns the exit code.
-func run(ctx context.Context, out, errs io.Writer, args []string) int {
+// Run runs one command line and returns the exit code.
+func Run(ctx context.Context, out, errs io.Writer, args []string) int {
 	root := command(out)
 	root.SetArgs(args)
 	root.SetOut(out)
@@ -40,6 +42,9 @@ func run(ctx context.Context, out, errs io.Writer, args []string) int {
 }
 
 var errServe = errors.New("the page is no longer served")
+
+// Root returns the command, for the pages that are made from it.
+func Root() *cobra.Command { return command(io.Discard) }
 
 func command(out io.Writer) *cobra.Command {
 	var o web.Options
@@ -65,6 +70,9 @@ Exit codes:
   ssh -L 9321:127.0.0.1:9321 host   # from elsewhere`,
 		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: "solehold serve"},
 		SilenceErrors: true, SilenceUsage: true,
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			return nil, cobra.ShellCompDirectiveFilterDirs
+		},
 		RunE: func(cmd *cobra.Command, paths []string) error {
 			o.Overview.Paths = paths
 			return serve(cmd.Context(), out, place{listen, text}, o)
@@ -78,29 +86,36 @@ Exit codes:
 	f.DurationVar(&o.Overview.MaxAge, "max-age", 0, "also tell of directories that are held for longer, e.g. 24h")
 	f.DurationVar(&o.Overview.Timeout, "timeout", 2*time.Second, "how long a file system may take to answer")
 	f.DurationVar(&o.Overview.Examine, "examine", overview.DefaultExamine, "the shortest pause between two looks of doctor")
+	for _, name := range []string{"textfile", "root"} {
+		cmd.MarkFlagDirname(name) // whose only error is that there is no such flag
+	}
 	return cmd
 }
 
 // place is where the page and the text file are.
 type place struct{ listen, text string }
 
+func whereOf(l net.Listener) string {
+	if l.Addr().Network() == "unix" {
+		return "unix:" + l.Addr().String()
+	}
+	return "http://" + l.Addr().String() + "/"
+}
+
 func serve(ctx context.Context, out io.Writer, at place, o web.Options) error {
 	if o.Overview.Timeout <= 0 || o.Overview.Examine <= 0 || o.Overview.MaxAge < 0 {
 		return errors.New("--timeout, --examine and --max-age are more than nothing")
-	}
-	s, err := web.New(o)
-	if err != nil {
-		return err
 	}
 	l, err := web.Listen(at.listen)
 	if err != nil {
 		return err
 	}
-	where := "http://" + l.Addr().String() + "/"
-	if l.Addr().Network() == "unix" {
-		where = "unix:" + l.Addr().String()
+	o.Ready = func() { fmt.Fprintf(out, "solehold: serving %s\n", solehold.Printable(whereOf(l))) }
+	s, err := web.New(o)
+	if err != nil {
+		l.Close()
+		return err
 	}
-	fmt.Fprintf(out, "solehold: serving %s\n", solehold.Printable(where))
 	var writing sync.WaitGroup
 	defer writing.Wait()
 	ctx, stop := context.WithCancelCause(ctx)
