@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -29,6 +30,7 @@ func programs() map[string]func([]string) int {
 		"exits":   exits,
 		"within":  within,
 		"await":   await,
+		"freeze":  freeze,
 		"saying":  saying,
 		"ended":   ended,
 		"waits":   waits,
@@ -113,6 +115,29 @@ func eventually(ok func() bool) bool {
 		}
 	}
 	return false
+}
+
+// freeze stops a process and waits until each of its threads has stopped: after
+// kill alone they run on for a moment.
+func freeze(args []string) int {
+	pid, err := strconv.Atoi(args[0])
+	if err == nil {
+		err = syscall.Kill(pid, syscall.SIGSTOP)
+	}
+	if err != nil {
+		return complain("freeze: %v", err)
+	}
+	if !eventually(func() bool {
+		threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
+		return err == nil && len(threads) > 0 && !slices.ContainsFunc(threads, func(path string) bool {
+			text, _ := os.ReadFile(path)
+			_, state, _ := strings.Cut(string(text), ") ")
+			return state != "" && state[0] != 'T'
+		})
+	}) {
+		return complain("freeze: %d does not stop", pid)
+	}
+	return 0
 }
 
 // await waits for a state of a directory, and until its report in JSON has all
