@@ -153,6 +153,7 @@ func TestStickyBroken(t *testing.T) {
 	a := first.stick()
 	one := a.works()
 	breakIt(t, first, one.Token)
+	a.says("its host is gone") // a successor's claim takes the reason's place
 	b := second.stick()
 	if code := a.ended(); code != 76 || !strings.Contains(a.stderr.String(), "its host is gone") {
 		t.Errorf("code %d: %s", code, a.stderr.String())
