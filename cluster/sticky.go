@@ -219,6 +219,7 @@ func (s *Sticky) request(c lease.Command) {
 	case c.Clean:
 		in, err = s.look(ctx, true)
 	default:
+		in.Kind = lease.Acked
 		err = s.b.Break(ctx, s.name, c.Token, "by its maker: a token that does not rise")
 	}
 	if in.For = c.ID; err != nil {

@@ -35,6 +35,8 @@ type Options struct {
 	Open func(cluster.Target) (cluster.Backend, error)
 	// Sources are where secrets come from.
 	Sources cluster.Sources
+	// Forget writes down in a directory that its sticky claim of this nonce is gone.
+	Forget func(dir, state, nonce string) error
 	// NewGuard guards the run that holds a directory.
 	NewGuard func(dir, state string) (Guard, error)
 }
@@ -235,6 +237,7 @@ func (a *agent) hold(ctx context.Context) error {
 		select {
 		case <-told:
 			told = nil
+			a.forget()
 			a.out.say(wire.Message{Kind: wire.Told, Text: why(context.Cause(a.lease.Context()))})
 		case <-killed:
 			killed = nil

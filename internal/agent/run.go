@@ -16,6 +16,7 @@ func Run(ctx context.Context) error {
 		return err
 	}
 	Serve(ctx, conn, Options{
+		Forget:   supervise.ForgetSticky,
 		Sources:  cluster.Sources{Env: os.Getenv, ReadFile: os.ReadFile},
 		NewGuard: func(dir, state string) (Guard, error) { return supervise.NewGuard(dir, state) },
 	})

@@ -39,6 +39,14 @@ func (a *agent) settled() {
 	}
 }
 
+// forget has the directory forget a claim that is gone, as the run does, which may be frozen and be killed before it can. A
+// disk that does not answer holds nothing up.
+func (a *agent) forget() {
+	if s := a.start.Sticky; s != nil && a.o.Forget != nil {
+		go a.o.Forget(a.start.Dir, a.start.State, s.Nonce)
+	}
+}
+
 // stuck is what is said of a sticky claim that was granted; nil for another.
 func (a *agent) stuck() *wire.Sticky {
 	l, ok := a.lease.(*cluster.Sticky)

@@ -153,6 +153,7 @@ func TestStickyBroken(t *testing.T) {
 	a := first.stick()
 	one := a.works()
 	breakIt(t, first, one.Token)
+	a.says("its host is gone") // a successor's claim takes the reason's place
 	b := second.stick()
 	if code := a.ended(); code != 76 || !strings.Contains(a.stderr.String(), "its host is gone") {
 		t.Errorf("code %d: %s", code, a.stderr.String())
@@ -419,4 +420,75 @@ func TestStickyEngineLostItsData(t *testing.T) {
 	if code, text := exited(t, tool, "status", "--cluster", h.url(), h.name); code != 3 {
 		t.Errorf("its claim with a token that does not rise is left: code %d: %s", code, text)
 	}
+}
+
+// The engine itself is killed, not only the way to it, and comes back with its data: nothing happens to the command, also
+// where nobody listens any more. The next run is verified as before.
+func TestStickyEngineRestarts(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	client, peer := freeURL(), freeURL()
+	e, err := startEtcdAt(dir, client, peer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-e.Server.ReadyNotify()
+	h := stickyHost(t, "kb", client.Host)
+	h.at = client.Host
+	a := h.stick()
+	one := a.works()
+	e.Close()
+	cut := cluster.SystemClock().Now()
+	engineTime(t)
+	if now := a.acted(); now < cut+3*time.Second {
+		t.Fatalf("it has stopped: %s", a.stderr.String())
+	}
+	a.signal(syscall.SIGTERM)
+	if code := a.ended(); code != 128+int(syscall.SIGTERM) {
+		t.Errorf("code %d: %s", code, a.stderr.String())
+	}
+	b := h.stick()
+	if two := b.works(); two.Token != one.Token {
+		t.Errorf("token %d after %d", two.Token, one.Token)
+	}
+	if e, err = startEtcdAt(dir, client, peer); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(e.Close)
+	b.says("the engine answers, and has the sticky claim")
+	b.signal(syscall.SIGTERM)
+	b.ended()
+}
+
+// A wrapper that is frozen hears of nothing: its agent stops the command when the claim was broken. An agent that is killed
+// would hear of no break, so the command is stopped, and the claim stays.
+func TestStickyFrozenAndAlone(t *testing.T) {
+	t.Parallel()
+	etcd := engine(t)
+	h, other := stickyHost(t, "kb", etcd), stickyHost(t, "kb", etcd)
+	a := h.stick()
+	one := a.works()
+	syscall.Kill(a.agent(), syscall.SIGKILL)
+	if code := a.ended(); code != 76 || !strings.Contains(a.stderr.String(), "the claim stays") {
+		t.Errorf("code %d: %s", code, a.stderr.String())
+	}
+	b := h.stick()
+	if two := b.works(); two.Token != one.Token {
+		t.Errorf("token %d after %d", two.Token, one.Token)
+	}
+	b.signal(syscall.SIGSTOP)
+	breakIt(t, other, one.Token)
+	c := other.stick()
+	three := c.works()
+	if last := b.acted(); last >= three.Owned {
+		t.Errorf("the command of a frozen wrapper acted %v after the next owner began", last-three.Owned)
+	}
+	if code := b.ended(); code != 128+int(syscall.SIGKILL) { // the agent's last resort
+		t.Errorf("code %d: %s", code, b.stderr.String())
+	}
+	if k := h.kept(); k.Sticky != nil {
+		t.Errorf("%+v is kept", k)
+	}
+	c.signal(syscall.SIGTERM)
+	c.ended()
 }

@@ -27,7 +27,9 @@ func (a *app) claimCommand() *cobra.Command {
 		Long: `Make a lock of the cluster sticky for this host and directory: a claim without
 a lease, which nobody gets without an operator's break. Runs of this directory
 with --cluster-down=sticky use it, also while the engine is away. Nothing is
-started, and the directory is given back.`,
+started, and the directory is given back.
+` + codesHelp("the lock is sticky for this directory", claimCodes()),
+		Example: `  solehold cluster claim --sticky --cluster etcd://h1:2379,h2:2379/solehold kb /srv/kb/data`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case len(args) != 2:

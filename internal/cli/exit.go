@@ -49,6 +49,18 @@ func runCodes() []exitCode {
 	}
 }
 
+func claimCodes() []exitCode {
+	return []exitCode{
+		{exitUsage, "the command line is wrong, or this system has not what it asks for"},
+		{exitCreate, "something cannot be opened or made: missing, full, read-only"},
+		{exitLockIO, "the file system refused the lock, or it or the cluster did not answer"},
+		{exitHeld, "the directory, or the lock of the cluster, already has its owner (--held-exit changes this code)"},
+		{exitLost, "the sticky claim of an earlier start was broken"},
+		{exitPermission, "not permitted"},
+		{exitRefused, "refused: it would not be safe"},
+	}
+}
+
 func topCodes() []exitCode {
 	return []exitCode{
 		{0, "it was shown"},

@@ -11,7 +11,8 @@ type StickyConfig struct {
 	TTL time.Duration
 	// Grace is as in [Config].
 	Grace time.Duration
-	// Delay is the lock-delay, at least TTL: who is told of a break within 0.40 TTL is dead by 0.70 TTL. Default TTL.
+	// Delay is the lock-delay, at least TTL: who can reach the engine is told of a break within 0.50 TTL, killed by 0.70 and
+	// seen dead by 0.80. Default TTL.
 	Delay time.Duration
 	// Limit is how long the engine may be silent at the start; 0 is without limit.
 	Limit time.Duration

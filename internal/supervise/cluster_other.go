@@ -28,6 +28,9 @@ func (r *runner) deadlineOfAgent()                                  {}
 // AgentConn is not written for this system yet.
 func AgentConn() (io.ReadWriteCloser, error) { return nil, errors.ErrUnsupported }
 
+// ForgetSticky is not written for this system yet.
+func ForgetSticky(string, string, string) error { return errors.ErrUnsupported }
+
 // Guard is not written for this system yet.
 type Guard struct{}
 

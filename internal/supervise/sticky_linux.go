@@ -14,6 +14,7 @@ import (
 	"syscall"
 
 	"github.com/solehold/solehold/internal/agent/wire"
+	"github.com/solehold/solehold/internal/datadir"
 	"github.com/solehold/solehold/internal/lease"
 	"github.com/solehold/solehold/internal/procfs"
 	"github.com/solehold/solehold/internal/procid"
@@ -113,6 +114,20 @@ func (r *runner) forget() {
 	if r.agent.c.Sticky && r.lost == nil {
 		r.rewrite(func(lease.Kept) lease.Kept { return lease.Kept{} })
 	}
+}
+
+// ForgetSticky writes down that the sticky claim of this nonce is gone.
+func ForgetSticky(dir, stateDir, nonce string) error {
+	state, err := datadir.StateOf(dir, stateDir)
+	if err != nil {
+		return err
+	}
+	defer state.Close()
+	seen := &seenToken{state: state}
+	if err := seen.read(); err != nil || seen.kept.Nonce != nonce {
+		return err
+	}
+	return seen.keep(seen.token, lease.Kept{})
 }
 
 func (r *runner) rewrite(change func(lease.Kept) lease.Kept) {
