@@ -65,6 +65,8 @@ type Request struct {
 	Delay time.Duration
 	// Info is what others see of the holder. It is a label, never evidence, and holds no secrets.
 	Info string
+	// Since is the time of day of the claim: a label as well.
+	Since string
 }
 
 // Grant is a claim that was made.

@@ -42,6 +42,8 @@ type Seen struct {
 	Info string `json:"info,omitempty"`
 	// Left is the time after which the claim runs out unless it is renewed, as the engine counts; 0 where it does not say.
 	Left time.Duration `json:"-"`
+	// Since is when the claim was made, by the clock of its holder; "" where it does not say.
+	Since string `json:"since,omitempty"`
 	// Ended says of a free lock that its last owner released it; else it ran out, or was broken.
 	Ended bool `json:"ended,omitempty"`
 	// Broken is why an operator has broken the last claim, and who.
@@ -57,7 +59,7 @@ func SeenOf(name, key, claim, last string) Seen {
 	}
 	r, err := ParseRecord(text)
 	s.Foreign = err != nil && s.Held
-	s.Info, s.Ended, s.Broken = r.Info, r.Ended && !s.Held, r.Broken
+	s.Info, s.Ended, s.Broken, s.Since = r.Info, r.Ended && !s.Held, r.Broken, r.Since
 	return s
 }
 

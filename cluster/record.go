@@ -68,6 +68,8 @@ type Record struct {
 	Ended bool `json:"ended,omitempty"`
 	// Broken is why an operator has broken the claim, and who; "" if nobody has.
 	Broken string `json:"broken,omitempty"`
+	// Since is when the claim was made, by the clock of its holder.
+	Since string `json:"since,omitempty"`
 }
 
 // RecordOf gives what is to be written for a claim.
@@ -76,7 +78,7 @@ func RecordOf(r Request) Record {
 	if len(info) > maxInfo {
 		info = strings.ToValidUTF8(info[:maxInfo], "")
 	}
-	return Record{Format: format, Nonce: r.Nonce, DelayMS: r.Delay.Milliseconds(), Info: info}
+	return Record{Format: format, Nonce: r.Nonce, DelayMS: r.Delay.Milliseconds(), Info: info, Since: r.Since}
 }
 
 // Text gives the record as it is written.

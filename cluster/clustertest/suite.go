@@ -62,6 +62,8 @@ func clauses() []clause {
 		{"a look names the holder and takes nothing", lookTakesNothing},
 		{"a claim that is broken is free, and its holder told", brokenIsFree},
 		{"tokens that are raised are above a number, and rise on", raisedTokens},
+		{"each life of a lock is kept with its end, an expiry by the next owner", livesAreKept},
+		{"the lives that are kept are bounded, and the last ones", livesAreBounded},
 		{"a holder is told before the engine gives its lock away", toldBefore},
 		{"nothing is started while the engine is silent", nothingStarted},
 		{"histories of many clients are those of one lock", histories},
