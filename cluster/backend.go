@@ -65,8 +65,10 @@ type Request struct {
 	Delay time.Duration
 	// Info is what others see of the holder. It is a label, never evidence, and holds no secrets.
 	Info string
-	// Place and Since are for [Sticker] alone: where the claim is used, and the time of day.
-	Place, Since string
+	// Since is the time of day of the claim: a label as well.
+	Since string
+	// Place is for [Sticker] alone: where the claim is used.
+	Place string
 }
 
 // Grant is a claim that was made.

@@ -15,6 +15,7 @@ type held struct {
 	id    uint64
 	name  string
 	nonce string
+	since string // a label
 
 	decided chan error    // nil for owned
 	killed  chan struct{} // closed when the work must be killed
@@ -36,7 +37,7 @@ type held struct {
 
 func newHeld(ctx context.Context, s *shell, name string) *held {
 	h := &held{
-		shell: s, name: name, nonce: newNonce(),
+		shell: s, name: name, nonce: newNonce(), since: Moment(time.Now()),
 		decided: make(chan error, 1), killed: make(chan struct{}), free: make(chan struct{}),
 	}
 	h.ctx, h.cancel = context.WithCancelCause(context.WithoutCancel(ctx))

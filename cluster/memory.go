@@ -30,6 +30,7 @@ type memoryLock struct {
 	token  uint64
 	writes uint64
 	last   string // the record of the tenure before, for the successor
+	lives  []string
 }
 
 func (l *memoryLock) held() bool { return l.by != nil || l.sticky }
@@ -92,6 +93,9 @@ func (c *MemoryClient) Raise(_ context.Context, name string, above uint64) error
 		return HeldBy(name, name, l.record.Text(), l.token)
 	}
 	c.m.tokens = max(c.m.tokens, above)
+	if l := c.m.locks[name]; l != nil {
+		l.note(LifeOf(Record{}, above, Raised))
+	}
 	return nil
 }
 
@@ -105,10 +109,28 @@ func (c *MemoryClient) Break(_ context.Context, name string, token uint64, why s
 	}
 	text, err := BrokenRecord(l.record.Text(), why)
 	if err == nil {
+		r, _ := ParseRecord(text)
+		l.note(LifeOf(r, token, Broken))
 		l.last = text
 		c.m.lose(name, l)
 	}
 	return err
+}
+
+// Lives gives what has become of the claims of a lock.
+func (c *MemoryClient) Lives(_ context.Context, name string) ([]Life, error) {
+	c.m.mu.Lock()
+	defer c.m.mu.Unlock()
+	if l := c.m.locks[name]; l != nil {
+		return ReadLives(l.lives), nil
+	}
+	return nil, nil
+}
+
+// note keeps a life.
+func (l *memoryLock) note(life Life) {
+	l.lives = append(l.lives, life.Text())
+	l.lives = l.lives[max(0, len(l.lives)-2*LivesKept):]
 }
 
 // lose ends a claim and pushes it.
@@ -241,9 +263,12 @@ func (s *memorySession) claim(r Request) (Grant, error) {
 		m.tokens++
 		return Grant{Token: m.tokens, Clean: true}, nil
 	}
-	last := l.last
+	last, before := l.last, l.token
 	m.tokens++
 	l.writes++
+	if life, ok := LifeBefore(last, before, m.tokens); ok {
+		l.note(life)
+	}
 	l.by, l.record, l.token = s, RecordOf(r), m.tokens
 	l.last = l.record.Text()
 	return GrantAfter(l.token, last), nil
@@ -272,6 +297,9 @@ func (s *memorySession) Release(ctx context.Context, c Claim, clean bool) error 
 		l := s.c.m.locks[c.Name]
 		if l == nil || l.by != s || l.record.Nonce != c.Nonce || c.Token != 0 && c.Token != l.token {
 			return nil
+		}
+		if c.Token != 0 {
+			l.note(LifeOf(l.record, l.token, Given(clean)))
 		}
 		l.record.Ended = clean
 		l.last = l.record.Text()

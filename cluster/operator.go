@@ -42,14 +42,15 @@ type Seen struct {
 	Info string `json:"info,omitempty"`
 	// Left is the time after which the claim runs out unless it is renewed, as the engine counts; 0 where it does not say.
 	Left time.Duration `json:"-"`
+	// Since is when the claim was made, by the clock of its holder; "" where it does not say.
+	Since string `json:"since,omitempty"`
 	// Ended says of a free lock that its last owner released it; else it ran out, or was broken.
 	Ended bool `json:"ended,omitempty"`
 	// Broken is why an operator has broken the last claim, and who.
 	Broken string `json:"broken,omitempty"`
-	// Sticky says that the claim has no lease; Since is when it was made, SeenAt when its holder was last there, both by
-	// the holder's clock, and Idle that nothing worked under it then.
+	// Sticky says that the claim has no lease; SeenAt is when its holder was last there, by the holder's clock, and Idle says
+	// that nothing worked under it then.
 	Sticky bool   `json:"sticky,omitempty"`
-	Since  string `json:"since,omitempty"`
 	SeenAt string `json:"seen,omitempty"`
 	Idle   bool   `json:"idle,omitempty"`
 	// Nonce and Place are those of a sticky claim, and Note is what lies beside it.
@@ -67,11 +68,11 @@ func SeenOf(name, key, claim, last string) Seen {
 	}
 	r, err := ParseRecord(text)
 	s.Foreign = err != nil && s.Held
-	s.Info, s.Ended, s.Broken = r.Info, r.Ended && !s.Held, r.Broken
+	s.Info, s.Ended, s.Broken, s.Since = r.Info, r.Ended && !s.Held, r.Broken, r.Since
 	if s.Sticky = r.Sticky && s.Held; !s.Sticky {
 		return s
 	}
-	s.Since, s.Nonce, s.Note = r.Since, r.Nonce, last
+	s.Nonce, s.Note = r.Nonce, last
 	note, err := ParseRecord(last)
 	if err != nil || note.Nonce != r.Nonce { // not written yet
 		note = r

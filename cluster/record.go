@@ -68,11 +68,11 @@ type Record struct {
 	Ended bool `json:"ended,omitempty"`
 	// Broken is why an operator has broken the claim, and who; "" if nobody has.
 	Broken string `json:"broken,omitempty"`
+	// Since is when the claim was made, by the clock of its holder.
+	Since string `json:"since,omitempty"`
 
 	// Sticky says that the claim has no lease: nobody gets it but by a break.
 	Sticky bool `json:"sticky,omitempty"`
-	// Since is when the holder of a sticky claim made it, by its own clock.
-	Since string `json:"since,omitempty"`
 	// Place is where it is used. A claim is at one place, so that copies of a disk cannot both have it.
 	Place string `json:"place,omitempty"`
 	// Seen is when the holder was last there, by its own clock: it is written once in a while, beside the claim.
@@ -85,10 +85,11 @@ func RecordOf(r Request) Record {
 	if len(info) > maxInfo {
 		info = strings.ToValidUTF8(info[:maxInfo], "")
 	}
-	return Record{
-		Format: format, Nonce: r.Nonce, DelayMS: r.Delay.Milliseconds(), Info: info,
-		Sticky: r.Place != "", Place: r.Place, Since: r.Since, Seen: r.Since,
+	rec := Record{Format: format, Nonce: r.Nonce, DelayMS: r.Delay.Milliseconds(), Info: info, Since: r.Since}
+	if r.Place != "" {
+		rec.Sticky, rec.Place, rec.Seen = true, r.Place, r.Since
 	}
+	return rec
 }
 
 // Text gives the record as it is written.

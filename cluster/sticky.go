@@ -251,7 +251,7 @@ func (s *Sticky) heard(c lease.Command, err error, acked bool) {
 
 func (s *Sticky) ask(ctx context.Context) (lease.Input, error) {
 	g, err := s.b.Stick(ctx, Request{
-		Name: s.name, Nonce: s.o.Nonce, Delay: s.o.Delay, Info: s.o.Info, Place: s.o.Place, Since: stamp(time.Now()),
+		Name: s.name, Nonce: s.o.Nonce, Delay: s.o.Delay, Info: s.o.Info, Place: s.o.Place, Since: Moment(time.Now()),
 	})
 	var held *HeldError
 	if err != nil && !errors.As(err, &held) {
@@ -268,8 +268,6 @@ func (s *Sticky) ask(ctx context.Context) (lease.Input, error) {
 	}
 	return lease.Input{Kind: lease.Claimed, Token: g.Token, Clean: g.Clean, Delay: g.Delay}, nil
 }
-
-func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
 // look asks whether the claim is ours, takes it on for this place, and writes down once in a while that we are here.
 func (s *Sticky) look(ctx context.Context, ended bool) (lease.Input, error) {
@@ -295,7 +293,7 @@ func (s *Sticky) look(ctx context.Context, ended bool) (lease.Input, error) {
 	if seen.Place == s.o.Place && !due && !ended {
 		return acked, nil
 	}
-	note := Record{Format: format, Nonce: s.o.Nonce, DelayMS: s.o.Delay.Milliseconds(), Info: s.o.Info, Sticky: true, Since: seen.Since, Place: s.o.Place, Seen: stamp(now), Ended: ended}
+	note := Record{Format: format, Nonce: s.o.Nonce, DelayMS: s.o.Delay.Milliseconds(), Info: s.o.Info, Sticky: true, Since: seen.Since, Place: s.o.Place, Seen: Moment(now), Ended: ended}
 	if err := s.b.Note(ctx, Claim{Name: s.name, Nonce: s.o.Nonce, Token: s.token}, seen.Note, note.Text()); err != nil {
 		return acked, err
 	}

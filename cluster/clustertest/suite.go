@@ -69,6 +69,8 @@ func clauses() []clause {
 		{"a sticky claim that is broken is free, its successor waits, and its holder is told and dead before", stickyBroken},
 		{"a sticky claim is taken on at one place: a copy that comes is waited for, and who had it is told", stickyMoves},
 		{"the holder of a sticky claim works on while the engine is silent, and starts again with its token", stickySilence},
+		{"each life of a lock is kept with its end, an expiry by the next owner", livesAreKept},
+		{"the lives that are kept are bounded, and the last ones", livesAreBounded},
 		{"a holder is told before the engine gives its lock away", toldBefore},
 		{"nothing is started while the engine is silent", nothingStarted},
 		{"histories of many clients are those of one lock", histories},

@@ -110,13 +110,13 @@ func (b *Backend) Raise(ctx context.Context, name string, above uint64) error {
 	if len(there.Kvs) > 0 {
 		at = there.Kvs[0].ModRevision
 	}
-	text := strconv.FormatUint(above, 10)
+	text, word := strconv.FormatUint(above, 10), cluster.LifeOf(cluster.Record{}, above, cluster.Raised)
 	if _, err := strconv.ParseUint(text, 10, 62); err != nil {
 		return fmt.Errorf("etcd: %d is too high for a token", above)
 	}
 	answer, err := b.client.Txn(ctx).
 		If(clientv3.Compare(clientv3.CreateRevision(claim), "=", 0), clientv3.Compare(clientv3.ModRevision(key), "=", at)).
-		Then(clientv3.OpPut(key, text)).
+		Then(clientv3.OpPut(key, text), clientv3.OpPut(b.raisedKey(name), word.Text())).
 		Else(clientv3.OpGet(claim)).Commit()
 	switch {
 	case err != nil:
@@ -133,7 +133,7 @@ func (b *Backend) Raise(ctx context.Context, name string, above uint64) error {
 // Break deletes a claim in one transaction with the word about it.
 func (b *Backend) Break(ctx context.Context, name string, token uint64, why string) error {
 	claim := b.claimKey(name)
-	there, err := b.client.Txn(ctx).Then(clientv3.OpGet(claim), clientv3.OpGet(b.baseKey(name))).Commit()
+	there, err := b.client.Txn(ctx).Then(clientv3.OpGet(claim), clientv3.OpGet(b.baseKey(name)), clientv3.OpGet(b.lastKey(name))).Commit()
 	if err != nil {
 		return plain(err)
 	}
@@ -150,7 +150,7 @@ func (b *Backend) Break(ctx context.Context, name string, token uint64, why stri
 		return fmt.Errorf("the key %s: %w", claim, err)
 	}
 	answer, err := b.client.Txn(ctx).If(clientv3.Compare(clientv3.ModRevision(claim), "=", kvs[0].ModRevision)).
-		Then(clientv3.OpDelete(claim), clientv3.OpPut(b.lastKey(name), text),
+		Then(clientv3.OpDelete(claim), clientv3.OpPut(b.lastKey(name), text), b.broken(name, text, token, there),
 			clientv3.OpDelete(b.placesOf(name, kvs[0].Lease), clientv3.WithPrefix())).Commit()
 	if err == nil && !answer.Succeeded {
 		return cluster.ErrNotThere

@@ -115,7 +115,7 @@ func (h *host) claim(n int) {
 	for i := range claims {
 		name := fmt.Sprintf("srv/data-%06d", len(h.locks)+i)
 		all.Go(func() {
-			r := cluster.Request{Name: name, Nonce: fmt.Sprintf("%026d", i) + name, Delay: 3 * time.Second, Info: strings.Repeat("i", 80)}
+			r := cluster.Request{Name: name, Nonce: fmt.Sprintf("%026d", i) + name, Delay: 3 * time.Second, Info: strings.Repeat("i", 80), Since: cluster.Moment(time.Now())}
 			g, err := h.s.Claim(h.Context(), r)
 			if err != nil {
 				h.Error(err)
@@ -179,6 +179,11 @@ func room(t testing.TB) map[string]float64 {
 	got["comparisons a second"] = float64(len(h.locks)) / time.Since(begin).Seconds()
 	<-time.After(time.Second) // the watches are there
 	got["bytes of memory of a lock"] = (heap() - memory) / many
+	disk = h.etcd.Server.Backend().SizeInUse()
+	lives := float64(len(h.locks))
+	h.release()
+	h.etcd.Server.Backend().ForceCommit()
+	got["bytes of disk of a release"] = float64(h.etcd.Server.Backend().SizeInUse()-disk) / lives
 	return got
 }
 

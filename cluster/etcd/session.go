@@ -3,6 +3,7 @@ package etcd
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/solehold/solehold/cluster"
@@ -27,6 +28,8 @@ type session struct {
 	ctx    context.Context // ends with the session
 	cancel context.CancelFunc
 	asked  cluster.Asked
+
+	versions sync.Map // by nonce: that of what is left at the claim
 }
 
 // watchAfter is how long a claim is held before it is watched: short ones do not pay for it.
@@ -108,8 +111,11 @@ func (s *session) granted(r cluster.Request, a answered) (cluster.Grant, error) 
 	}
 	s.b.bases.Store(r.Name, base)
 	token := base + uint64(a.revision)
+	before := a.txn.Responses[1].GetResponsePut().GetPrevKv()
+	s.versions.Store(r.Nonce, before.GetVersion()+1)
 	s.own(r, token)
-	return cluster.GrantAfter(token, string(a.txn.Responses[1].GetResponsePut().GetPrevKv().GetValue())), nil
+	s.foundExpired(r.Name, before, token)
+	return cluster.GrantAfter(token, string(before.GetValue())), nil
 }
 
 // refused reads the claim that is there: it may be ours.
@@ -140,11 +146,12 @@ func (s *session) Release(ctx context.Context, c cluster.Claim, clean bool) erro
 	claim := s.b.claimKey(c.Name)
 	text := record.Text()
 	is := []*pb.Compare{reads(claim, text)}
-	if c.Token != 0 {
-		is = append(is, written(claim, s.b.revision(c.Name, c.Token)))
-	}
 	place := s.queue.release(c.Nonce)
 	then := append([]*pb.RequestOp{del(claim)}, place...)
+	if c.Token != 0 {
+		is = append(is, written(claim, s.b.revision(c.Name, c.Token)))
+		then = append(then, s.life(c, record, clean))
+	}
 	if clean {
 		record.Ended = true
 		text = record.Text()
@@ -154,6 +161,7 @@ func (s *session) Release(ctx context.Context, c cluster.Claim, clean bool) erro
 		return plain(a.err)
 	}
 	s.queue.released(c.Nonce)
+	s.versions.Delete(c.Nonce)
 	s.asked.Leave(c.Nonce, s.ttl)
 	return nil
 }

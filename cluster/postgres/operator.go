@@ -60,6 +60,9 @@ func (b *Backend) Raise(ctx context.Context, name string, above uint64) error {
 	}
 	var token int64
 	err := b.pool.QueryRow(ctx, b.do.raise, name, int64(above)).Scan(&token)
+	if err == nil {
+		b.note(ctx, name, cluster.LifeOf(cluster.Record{}, above, cluster.Raised))
+	}
 	if !errors.Is(err, pgx.ErrNoRows) {
 		return maybe(ctx, err)
 	}
@@ -88,6 +91,10 @@ func (b *Backend) Break(ctx context.Context, name string, token uint64, why stri
 	err = b.pool.QueryRow(ctx, b.do.unclaim, name, int64(token), r.record, left, b.channel()).Scan(&freed)
 	if err == nil && freed == 0 {
 		return cluster.ErrNotThere
+	}
+	if err == nil {
+		broken, _ := cluster.ParseRecord(left)
+		b.note(ctx, name, cluster.LifeOf(broken, token, cluster.Broken))
 	}
 	return maybe(ctx, err)
 }

@@ -16,7 +16,7 @@ CREATE TABLE IF NOT EXISTS $S.lock (
 	last    text NOT NULL      -- what the claim before has left
 );
 CREATE INDEX IF NOT EXISTS lock_session ON $S.lock (session) WHERE session IS NOT NULL;
-`, "$S", quote(name))
+`+lifeTable, "$S", quote(name))
 }
 
 // quote writes an identifier.

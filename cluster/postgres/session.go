@@ -33,6 +33,7 @@ func (s *session) Claim(ctx context.Context, r cluster.Request) (cluster.Grant, 
 	switch {
 	case err == nil:
 		s.asked.Own(r.Nonce)
+		s.foundExpired(r.Name, last, uint64(token))
 		return cluster.GrantAfter(uint64(token), last), nil
 	case !errors.Is(err, pgx.ErrNoRows):
 		return cluster.Grant{}, unknown(ctx, err)
@@ -123,9 +124,12 @@ func (s *session) Release(ctx context.Context, c cluster.Claim, clean bool) erro
 	}
 	record := mine.Record
 	record.Ended = clean
-	_, err := s.b.pool.Exec(ctx, s.b.do.release, c.Name, c.Nonce, s.id, int64(c.Token), record.Text(), s.b.channel())
+	freed, err := s.b.pool.Exec(ctx, s.b.do.release, c.Name, c.Nonce, s.id, int64(c.Token), record.Text(), s.b.channel())
 	if err != nil {
 		return unknown(ctx, err)
+	}
+	if freed.RowsAffected() > 0 && c.Token != 0 {
+		s.b.note(ctx, c.Name, cluster.LifeOf(mine.Record, c.Token, cluster.Given(clean)))
 	}
 	s.asked.Leave(c.Nonce, s.ttl)
 	return nil

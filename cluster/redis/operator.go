@@ -102,6 +102,7 @@ func (b *Backend) Raise(ctx context.Context, name string, above uint64) error {
 		return unknown(ctx, err)
 	}
 	if ok == 1 {
+		b.note(ctx, name, cluster.LifeOf(cluster.Record{}, above, cluster.Raised))
 		return nil
 	}
 	s, _, err := b.seen(ctx, name)
@@ -135,5 +136,7 @@ func (b *Backend) Break(ctx context.Context, name string, token uint64, why stri
 	case n == 0:
 		return cluster.ErrNotThere
 	}
+	r, _ := cluster.ParseRecord(left)
+	b.note(ctx, name, cluster.LifeOf(r, token, cluster.Broken))
 	return nil
 }

@@ -43,6 +43,7 @@ func (s *session) Claim(ctx context.Context, r cluster.Request) (cluster.Grant, 
 	if kind == 2 {
 		return cluster.Grant{Token: token, Delay: r.Delay}, nil
 	}
+	s.foundExpired(r.Name, text, token)
 	return cluster.GrantAfter(token, text), nil
 }
 
@@ -112,8 +113,12 @@ func (s *session) Release(ctx context.Context, c cluster.Claim, clean bool) erro
 		left = mine.Record.Text()
 	}
 	token := strconv.FormatUint(c.Token, 10)
-	if err := s.b.scripts.release.Run(ctx, s.b.client, s.b.keys(c.Name), text, token, left, s.b.channel(c.Name)).Err(); err != nil {
+	freed, err := s.b.scripts.release.Run(ctx, s.b.client, s.b.keys(c.Name), text, token, left, s.b.channel(c.Name)).Int()
+	if err != nil {
 		return unknown(ctx, err)
+	}
+	if freed == 1 && c.Token != 0 {
+		s.b.note(ctx, c.Name, cluster.LifeOf(mine.Record, c.Token, cluster.Given(clean)))
 	}
 	s.asked.Leave(c.Nonce, s.ttl)
 	return nil

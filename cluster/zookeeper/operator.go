@@ -131,6 +131,10 @@ func (b *Backend) Break(ctx context.Context, name string, token uint64, why stri
 		if errors.Is(err, zk.ErrBadVersion) || errors.Is(err, zk.ErrNoNode) {
 			return cluster.ErrNotThere
 		}
+		if err == nil {
+			r, _ := cluster.ParseRecord(left)
+			s.note(name, cluster.LifeOf(r, token, cluster.Broken))
+		}
 		return err
 	})
 }

@@ -173,7 +173,11 @@ func (s *session) make(ctx context.Context, name, text string, flags int32) (clu
 	case err != nil:
 		return cluster.Grant{}, err
 	}
-	return cluster.GrantAfter(uint64(answer[0].Stat.Mzxid), string(before)), nil
+	g := cluster.GrantAfter(uint64(answer[0].Stat.Mzxid), string(before))
+	if l, ok := cluster.LifeBefore(string(before), uint64(stat.Mzxid), g.Token); ok {
+		go s.note(name, l)
+	}
+	return g, nil
 }
 
 // Verify asks the leader to bring this server up to date, and reads.
@@ -238,6 +242,9 @@ func (s *session) release(c cluster.Claim, record cluster.Record, clean bool) er
 	)
 	if errors.Is(err, zk.ErrBadVersion) || errors.Is(err, zk.ErrNoNode) {
 		return nil // it is another's, or gone
+	}
+	if err == nil && c.Token != 0 {
+		s.note(c.Name, cluster.LifeOf(record, c.Token, cluster.Given(clean)))
 	}
 	return err
 }

@@ -200,7 +200,8 @@ func watchServices(machines ...*machine) func() int {
 	return func() int { close(stop); return <-most }
 }
 
-// oneHistory puts the histories of all hosts together: the tokens of the cluster rise in the order of time.
+// oneHistory puts the histories of all hosts together: the tokens of the cluster rise in the order of time. The engine has
+// the same lives, and knows that the first one, which could write nothing, was found expired by the second.
 func oneHistory(t *testing.T, machines ...*machine) {
 	t.Helper()
 	type event struct {
@@ -230,6 +231,22 @@ func oneHistory(t *testing.T, machines ...*machine) {
 		last = token
 	}
 	if len(all) != 3 {
-		t.Errorf("%d tenures, want 3: %+v", len(all), all)
+		t.Fatalf("%d tenures, want 3: %+v", len(all), all)
+	}
+	code, text := exited(t, tool, "history", "--json", "--cluster", machines[0].url(), "kb")
+	lines := slices.Collect(strings.Lines(text))
+	if code != 0 || len(lines) != len(all) {
+		t.Fatalf("code %d: %s", code, text)
+	}
+	next := number(all[1].Detail[strings.LastIndex(all[1].Detail, " ")+1:])
+	for i, want := range []cluster.Life{{End: cluster.Expired, Next: next}, {End: cluster.Released}, {End: cluster.Released}} {
+		var l cluster.Life
+		if err := json.Unmarshal([]byte(lines[i]), &l); err != nil {
+			t.Fatal(err, lines[i])
+		}
+		token := number(all[i].Detail[strings.LastIndex(all[i].Detail, " ")+1:])
+		if l.Token != token || l.End != want.End || l.Next != want.Next || l.Since == "" || l.Info == "" {
+			t.Errorf("the engine has %s, want token %d and %+v", lines[i], token, want)
+		}
 	}
 }

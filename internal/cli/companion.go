@@ -77,7 +77,7 @@ func completed(request string, args []string) bool {
 // clustered are the commands that the cluster's companion has too: those about an
 // engine instead of a directory.
 func clustered(args []string) bool {
-	return len(args) > 0 && (args[0] == "status" || args[0] == "doctor") &&
+	return len(args) > 0 && slices.Contains([]string{"status", "history", "doctor"}, args[0]) &&
 		slices.ContainsFunc(args, func(s string) bool { return s == "--cluster" || strings.HasPrefix(s, "--cluster=") })
 }
 
@@ -87,7 +87,7 @@ func companionOf(args []string) (name string, words []string) {
 	switch args[0] {
 	case "drill", "lab":
 		return "solehold-drill", args
-	case "status", "doctor":
+	case "status", "history", "doctor":
 		return clusterProgram, args
 	}
 	return "solehold-" + args[0], args[1:]

@@ -97,7 +97,7 @@ it is a command of solehold itself, because it takes the directory.`,
 	fl.DurationVar(&a.timeout, "timeout", solehold.DefaultTimeout, "how long the engine may take to answer")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usagef("%v", err) })
 	root.CompletionOptions.DisableDefaultCmd = true
-	root.AddCommand(a.statusCommand(), a.doctorCommand(), a.watchCommand(), a.breakCommand(), a.raiseCommand())
+	root.AddCommand(a.statusCommand(), a.historyCommand(), a.doctorCommand(), a.watchCommand(), a.breakCommand(), a.raiseCommand())
 	return root
 }
 
