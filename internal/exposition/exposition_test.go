@@ -85,7 +85,8 @@ func full() exposition.Host {
 		Disk: exposition.Room{Files: 2, Bytes: 1 << 30},
 		Clusters: []exposition.Cluster{
 			{Engine: "etcd://e1:2379/p", Up: true, LeftOut: 3, Locks: []exposition.ClusterLock{{Name: "kb", Held: true, Token: 7}, {Name: "kb"}, {Name: "free"}}},
-			{Engine: "etcd://e1:2379/p"}, {Engine: "etcd://e2:2379/p", Locks: []exposition.ClusterLock{{Name: "old", Held: true, Token: 1}}},
+			{Engine: "etcd://e1:2379/p"},
+			{Engine: "etcd://e2:2379/p", Locks: []exposition.ClusterLock{{Name: "old", Held: true, Token: 1}}},
 		},
 	}
 }
