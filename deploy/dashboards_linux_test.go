@@ -85,8 +85,8 @@ func TestMetricsIn(t *testing.T) {
 }
 
 // known are the names of all metrics that a query may name: ours from the code that
-// tells them, the exporters' as they told them when they were asked, ZooKeeper's as
-// its manual has them. etcd is asked by TestEtcdTellsThem.
+// tells them, the exporters' and ZooKeeper's as they told them when they were
+// asked: exporters_linux_test.go asks them again. etcd is asked by TestEtcdTellsThem.
 func known(t *testing.T) map[string]bool {
 	t.Helper()
 	all := map[string]bool{}

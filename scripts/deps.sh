@@ -19,6 +19,8 @@ setsid                           util-linux
 redis-server                     redis-server
 prometheus                       prometheus
 prometheus-node-exporter         prometheus-node-exporter
+prometheus-redis-exporter        prometheus-redis-exporter
+prometheus-postgres-exporter     prometheus-postgres-exporter
 /usr/lib/postgresql/*/bin/initdb postgresql
 mariadbd                         mariadb-server
 ldb                              rocksdb-tools

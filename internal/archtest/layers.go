@@ -131,9 +131,13 @@ func inner() []layer {
 			list(xsys, cobra, "golang.org/x/term", bolt, goleveldb, sqlite, "github.com/redis/go-redis"), nil,
 			"an experiment meets the library, real databases and a real engine as any program does",
 		},
-		{"internal/hostmetrics", list(".", "docs/findings", "internal/diagnose", "internal/diagnose/overview", "internal/exposition"), list(prometheus), list("internal/diagnose/doctor", "internal/journal"), "what is told is what was seen"},
 		{
-			"internal/web", list("internal/diagnose", "internal/diagnose/doctor", "internal/diagnose/overview", "docs/findings", "internal/hostmetrics"), list(prometheus),
+			"internal/remote", list("cluster"), nil, list("cluster/etcd", "internal/testneed", "go.etcd.io/etcd", "go.uber.org/zap"),
+			"the clients of the engines are in a program that is asked",
+		},
+		{"internal/hostmetrics", list(".", "internal/remote", "docs/findings", "internal/diagnose", "internal/diagnose/overview", "internal/exposition"), list(prometheus), list("internal/diagnose/doctor", "internal/journal"), "what is told is what was seen"},
+		{
+			"internal/web", list("internal/remote", "internal/diagnose", "internal/diagnose/doctor", "internal/diagnose/overview", "docs/findings", "internal/hostmetrics"), list(prometheus),
 			list(".", "internal/journal", "internal/testneed", "github.com/chromedp", xsys), "a page cannot change a lock",
 		},
 		{"vet", list("vet/..."), list(xtools), nil, "an analyzer reads source and nothing of ours"},
@@ -162,7 +166,7 @@ func outer() []layer {
 	return []layer{
 		{"internal/cli", lean, list(cobra, pflag, xsys, "golang.org/x/term", testscript+"/diff"), list(testscript), "the lean binary stays free of engines, page, drill and analyzers"},
 		{"internal/drillcli", list(".", "internal/drill", "internal/lab"), list(cobra, pflag, xsys, "golang.org/x/term"), list(testscript), "flags, output and exit codes of drill and lab, apart from the lean binary"},
-		{"internal/servecli", list(".", "internal/web", "internal/diagnose/overview"), list(cobra), nil, "flags, output and exit codes of serve, apart from the lean binary"},
+		{"internal/servecli", list(".", "internal/remote", "internal/web", "internal/diagnose/overview"), list(cobra), nil, "flags, output and exit codes of serve, apart from the lean binary"},
 		{"internal/probecli", list("health", "health/grpchealth", "health/healthtls"), list(cobra), list("google.golang.org/grpc"), "flags, output and exit codes of one probe, apart from the lean binary"},
 		{"internal/mangen", list("internal/cli", "internal/clustercli", "internal/drillcli", "internal/probecli", "internal/servecli", "internal/journald"), list(cobra), list("internal/testneed"), "pages and completion come from the texts of the commands"},
 		{"cmd/solehold", list("internal/cli"), nil, list(testscript), "only the outermost layer imports internal/cli"},

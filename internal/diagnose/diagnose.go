@@ -109,20 +109,46 @@ func History(ctx context.Context, dir string, o *solehold.Options) (Story, error
 	return Ask(ctx, Question{dir, "read the history", limit(o)}, func() (Story, error) {
 		ctx, cancel := context.WithTimeout(ctx, limit(o)/2)
 		defer cancel()
-		path, trusted := identity(dir)
 		// The journal is told first and so is asked first: what happens between the
 		// two would seem to have been taken out of the file.
-		told, unasked := journald.Read(ctx, path)
+		told := AskJournal(ctx, dir)
 		h, _, err := readHistory(dir, o)
 		if err != nil {
 			return Story{History: h}, err
 		}
-		s := Join(h, told, trusted)
-		if unasked != nil && !errors.Is(unasked, journald.ErrNone) {
-			s.Notes = append(s.Notes, "systemd's journal could not be asked: "+unasked.Error())
-		}
-		return s, nil
+		return told.With(h), nil
 	})
+}
+
+// Told is what systemd's journal has of a directory.
+type Told struct {
+	entries []journald.Entry
+	trusted func(uid int) bool
+	// Note says why it could not be asked; empty where it was, or where there is none.
+	Note string
+}
+
+// AskJournal asks it, until ctx ends.
+func AskJournal(ctx context.Context, dir string) Told {
+	path, trusted := identity(dir)
+	entries, err := journald.Read(ctx, path)
+	t := Told{entries: entries, trusted: trusted}
+	if err != nil && !errors.Is(err, journald.ErrNone) {
+		t.Note = "systemd's journal could not be asked: " + err.Error()
+	}
+	return t
+}
+
+// Empty says that there is nothing to be put together with the file.
+func (t Told) Empty() bool { return len(t.entries) == 0 }
+
+// With puts it together with what the file has.
+func (t Told) With(file journal.History) Story {
+	s := Join(file, t.entries, t.trusted)
+	if t.Note != "" {
+		s.Notes = append(s.Notes, t.Note)
+	}
+	return s
 }
 
 // past reads the end of the holder before off the history, and counts the

@@ -83,6 +83,11 @@ func full() exposition.Host {
 	return exposition.Host{
 		At: at, Directories: []exposition.Directory{d}, Findings: map[string]int{"SH007": 1, "SH050": 0}, Gaps: 1,
 		Disk: exposition.Room{Files: 2, Bytes: 1 << 30},
+		Clusters: []exposition.Cluster{
+			{Engine: "etcd://e1:2379/p", Up: true, LeftOut: 3, Locks: []exposition.ClusterLock{{Name: "kb", Held: true, Token: 7}, {Name: "kb"}, {Name: "free"}}},
+			{Engine: "etcd://e1:2379/p"},
+			{Engine: "etcd://e2:2379/p", Locks: []exposition.ClusterLock{{Name: "old", Held: true, Token: 1}}},
+		},
 	}
 }
 
@@ -96,6 +101,12 @@ func TestServe(t *testing.T) {
 		`solehold_held_since_timestamp_seconds{dir="/srv/kb/data"} 1.7999964005e+09`,
 		`solehold_token{dir="/srv/kb/data"} 42`,
 		`solehold_waiters{dir="/srv/kb/data"} 2`,
+		`solehold_cluster_up{cluster="etcd://e1:2379/p"} 1`,
+		`solehold_cluster_up{cluster="etcd://e2:2379/p"} 0`,
+		`solehold_cluster_locks{cluster="etcd://e1:2379/p"} 6`,
+		`solehold_cluster_held{cluster="etcd://e1:2379/p",name="kb"} 1`,
+		`solehold_cluster_held{cluster="etcd://e1:2379/p",name="free"} 0`,
+		`solehold_cluster_token{cluster="etcd://e1:2379/p",name="kb"} 7`,
 		`solehold_record_stale{dir="/srv/kb/data"} 0`,
 		`solehold_acquisitions_total{dir="/srv/kb/data"} 5`,
 		`solehold_refusals_total{dir="/srv/kb/data"} 9`,

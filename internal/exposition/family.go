@@ -67,6 +67,10 @@ const (
 	Gaps             = "solehold_findings_gaps"
 	DeletedOpenBytes = "solehold_deleted_open_bytes"
 	DeletedOpenFiles = "solehold_deleted_open_files"
+	ClusterUp        = "solehold_cluster_up"
+	ClusterLocks     = "solehold_cluster_locks"
+	ClusterHeld      = "solehold_cluster_held"
+	ClusterToken     = "solehold_cluster_token"
 	Looked           = "solehold_look_timestamp_seconds"
 )
 
@@ -113,6 +117,10 @@ func Families() []Family {
 		{Gaps, Gauge, nil, serve, "How many things doctor could not read: with any, findings may be missing."},
 		{DeletedOpenBytes, Gauge, kind, serve, "The room that removed files still take because a process has them open: disk or memory."},
 		{DeletedOpenFiles, Gauge, kind, serve, "How many such files there are."},
+		{ClusterUp, Gauge, []string{"cluster"}, serve, "1 while the engine (`serve --cluster`) answers, else 0."},
+		{ClusterLocks, Gauge, []string{"cluster"}, serve, "How many locks the engine told of when it last answered."},
+		{ClusterHeld, Gauge, []string{"cluster", "name"}, serve, "1 while somebody has the lock of the cluster, on whatever machine, else 0; absent while the engine does not answer."},
+		{ClusterToken, Gauge, []string{"cluster", "name"}, serve, "The token of the lock's claim; absent where nobody has it. Above 2^53 the last digits are lost."},
 		{Looked, Gauge, nil, serve, "When the host was last looked at, in seconds since 1970."},
 	}
 }

@@ -31,6 +31,29 @@ type Host struct {
 	Gaps int
 	// Disk and Memory are what removed files still take.
 	Disk, Memory Room
+	// Clusters are the engines that were asked.
+	Clusters []Cluster
+}
+
+// Cluster is an engine, and what it told of its locks.
+type Cluster struct {
+	// Engine is where it is.
+	Engine string
+	// Up says that it answered the newest question.
+	Up bool
+	// Locks are as many as are shown, by different names.
+	Locks []ClusterLock
+	// LeftOut counts the others.
+	LeftOut int
+}
+
+// ClusterLock is a lock of a cluster.
+type ClusterLock struct {
+	// Name is its name.
+	Name string
+	// Held says that somebody has it, with Token.
+	Held  bool
+	Token uint64
 }
 
 // Room is what some files take.
@@ -123,6 +146,7 @@ func (s Set) Serve(h Host, ch chan<- prometheus.Metric) {
 	if !h.At.IsZero() {
 		w.put(Looked, seconds(h.At))
 	}
+	w.clusters(h.Clusters)
 	if h.Findings == nil {
 		return
 	}
@@ -133,6 +157,33 @@ func (s Set) Serve(h Host, ch chan<- prometheus.Metric) {
 	for kind, room := range map[string]Room{"disk": h.Disk, "memory": h.Memory} {
 		w.put(DeletedOpenBytes, float64(room.Bytes), kind)
 		w.put(DeletedOpenFiles, float64(room.Files), kind)
+	}
+}
+
+// clusters sends what the engines told. Two that read the same would spoil everything:
+// the second is left out.
+func (w writer) clusters(all []Cluster) {
+	shown := map[string]bool{}
+	for _, c := range all {
+		engine := label(c.Engine)
+		if shown[engine] {
+			continue
+		}
+		shown[engine] = true
+		w.put(ClusterUp, number(c.Up), engine)
+		w.put(ClusterLocks, float64(len(c.Locks)+c.LeftOut), engine)
+		named := map[string]bool{}
+		for _, l := range c.Locks {
+			name := label(l.Name)
+			if named[name] || !c.Up {
+				continue
+			}
+			named[name] = true
+			w.put(ClusterHeld, number(l.Held), engine, name)
+			if l.Token > 0 {
+				w.put(ClusterToken, float64(l.Token), engine, name)
+			}
+		}
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/solehold/solehold/internal/diagnose"
 	"github.com/solehold/solehold/internal/diagnose/overview"
 	"github.com/solehold/solehold/internal/exposition"
+	"github.com/solehold/solehold/internal/remote"
 )
 
 // leaseTime is how long the state of one lease may take to be read.
@@ -44,6 +45,18 @@ func hostOf(ctx context.Context, h overview.Host) exposition.Host {
 		room.Bytes += s.Bytes
 	}
 	return e
+}
+
+// clustersOf are engines as metrics have them.
+func clustersOf(all []remote.Cluster) (list []exposition.Cluster) {
+	for _, c := range all {
+		e := exposition.Cluster{Engine: c.Engine, Up: c.Trouble == "" && !c.Answered.IsZero(), LeftOut: c.LeftOut}
+		for _, l := range c.Locks {
+			e.Locks = append(e.Locks, exposition.ClusterLock{Name: l.Name, Held: l.Held(), Token: l.Token})
+		}
+		list = append(list, e)
+	}
+	return list
 }
 
 type row exposition.Directory

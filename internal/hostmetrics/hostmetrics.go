@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/solehold/solehold/internal/diagnose/overview"
 	"github.com/solehold/solehold/internal/exposition"
+	"github.com/solehold/solehold/internal/remote"
 )
 
 const (
@@ -27,13 +28,13 @@ const (
 
 // Metrics is what is told of one host. It may be used by several goroutines.
 type Metrics struct {
-	look     func(context.Context) overview.Host
+	look     func(context.Context) (overview.Host, []remote.Cluster)
 	set      exposition.Set
 	registry *prometheus.Registry
 }
 
-// New tells what look sees each time that it is asked.
-func New(look func(context.Context) overview.Host) (*Metrics, error) {
+// New tells what look sees each time that it is asked: a host, and engines.
+func New(look func(context.Context) (overview.Host, []remote.Cluster)) (*Metrics, error) {
 	m := &Metrics{look: look, set: exposition.NewSet(nil), registry: prometheus.NewRegistry()}
 	return m, m.registry.Register(m)
 }
@@ -84,5 +85,8 @@ func (m *Metrics) Describe(ch chan<- *prometheus.Desc) { m.set.DescribeServe(ch)
 func (m *Metrics) Collect(ch chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	m.set.Serve(hostOf(ctx, m.look(ctx)), ch)
+	h, clusters := m.look(ctx)
+	e := hostOf(ctx, h)
+	e.Clusters = clustersOf(clusters)
+	m.set.Serve(e, ch)
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/solehold/solehold/internal/diagnose/overview"
 	"github.com/solehold/solehold/internal/hostmetrics"
 	"github.com/solehold/solehold/internal/journal"
+	"github.com/solehold/solehold/internal/remote"
 )
 
 func must(t testing.TB, err error) {
@@ -36,7 +37,7 @@ func must(t testing.TB, err error) {
 // told is what a look becomes.
 func told(t *testing.T, h overview.Host) string {
 	t.Helper()
-	m, err := hostmetrics.New(func(context.Context) overview.Host { return h })
+	m, err := hostmetrics.New(func(context.Context) (overview.Host, []remote.Cluster) { return h, nil })
 	must(t, err)
 	w := httptest.NewRecorder()
 	m.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
@@ -140,12 +141,12 @@ func TestKeepFile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	var looks atomic.Int64
-	m, err := hostmetrics.New(func(context.Context) overview.Host {
+	m, err := hostmetrics.New(func(context.Context) (overview.Host, []remote.Cluster) {
 		h := overview.Host{At: time.Now()}
 		for i := range 20 * (1 + looks.Add(1)%3) { // of another size each time
 			h.Directories = append(h.Directories, row("/d/"+strings.Repeat("x", int(i)), solehold.Free, nil))
 		}
-		return h
+		return h, nil
 	})
 	must(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -181,7 +182,7 @@ func TestKeepFile(t *testing.T) {
 // to fail, and it goes on.
 func TestKeepFileFails(t *testing.T) {
 	t.Parallel()
-	m, err := hostmetrics.New(func(context.Context) overview.Host { return overview.Host{} })
+	m, err := hostmetrics.New(func(context.Context) (overview.Host, []remote.Cluster) { return overview.Host{}, nil })
 	must(t, err)
 	dir := filepath.Join(t.TempDir(), "text")
 	if err := m.KeepFile(t.Context(), dir, time.Hour, nil); !errors.Is(err, fs.ErrNotExist) {

@@ -76,6 +76,7 @@ func TestCompanions(t *testing.T) {
 		"solehold ":                   {"run", "status", "serve", "drill", "lab", "cluster", "probe"},
 		"solehold se":                 {"serve"},
 		"solehold serve --li":         {"--listen"},
+		"solehold serve --cl":         {"--cluster"},
 		"solehold drill --ro":         {"--rounds"},
 		"solehold lab ":               {"list"},
 		"solehold cluster b":          {"break"},

@@ -8,6 +8,7 @@ import (
 
 	"github.com/solehold/solehold/internal/diagnose"
 	"github.com/solehold/solehold/internal/diagnose/overview"
+	"github.com/solehold/solehold/internal/remote"
 )
 
 // answerJSON writes one value.
@@ -66,6 +67,15 @@ func (s *Server) apiDirectory(w http.ResponseWriter, r *http.Request) {
 		answer["incidents_error"] = err.Error()
 	}
 	answerJSON(w, http.StatusOK, answer)
+}
+
+func (s *Server) apiCluster(w http.ResponseWriter, r *http.Request) {
+	h := s.host(r.Context())
+	all, _ := s.o.Clusters.Last()
+	if all == nil {
+		all = []remote.Cluster{}
+	}
+	answerJSON(w, http.StatusOK, map[string]any{"at": h.At, "clusters": all})
 }
 
 func (s *Server) apiFindings(w http.ResponseWriter, r *http.Request) {

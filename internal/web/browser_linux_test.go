@@ -168,10 +168,13 @@ func trouble(t *testing.T) (dir string, o web.Options) {
 func TestBrowser(t *testing.T) {
 	t.Parallel()
 	dir, o := trouble(t)
+	o.Clusters = clusters(t, "etcd://e1:2379,e2:2379/kb")
 	base := serve(t, o)
 	b := open(t, base)
 	until(t, base+"/", "SH030 danger")
+	until(t, base+"/", "srv2")
 	b.do(chromedp.Navigate(base + "/?q=" + filepath.Base(filepath.Dir(dir)))) // others work on this host
+	b.wait(`/HELD srv2 .*4711/.test(document.querySelector("table.cluster tbody tr")?.innerText.replace(/\s+/g, " ")) === true`)
 	b.accessible("overview")
 	b.shoot("serve-overview.png")
 	b.click("SH030 danger")

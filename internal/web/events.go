@@ -41,7 +41,7 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) {
 			return
 		case <-change:
 			change, _ = s.next()
-			if now := s.watcher.Last().Revision; now != told {
+			if now := s.last().Revision; now != told {
 				told = now
 				ok = say("event: revision\ndata: %d\n\n", told)
 			}

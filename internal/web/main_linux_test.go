@@ -18,6 +18,7 @@ import (
 	"github.com/solehold/solehold"
 	"github.com/solehold/solehold/internal/diagnose/overview"
 	"github.com/solehold/solehold/internal/journal"
+	"github.com/solehold/solehold/internal/remote"
 	"github.com/solehold/solehold/internal/web"
 )
 
@@ -29,6 +30,10 @@ const actVar = "SOLEHOLD_TEST_ACT"
 const patience = 60 * time.Second
 
 func TestMain(m *testing.M) {
+	if len(os.Args) > 3 && os.Args[1] == "status" {
+		engineSays(os.Args[3])
+		return
+	}
 	steps, ok := os.LookupEnv(actVar)
 	if !ok {
 		os.Exit(m.Run())
@@ -42,6 +47,27 @@ func TestMain(m *testing.M) {
 	}
 	fmt.Println("ready")
 	io.Copy(io.Discard, os.Stdin)
+}
+
+// engineSays is what solehold-cluster says of an engine: this binary stands in for it.
+func engineSays(address string) {
+	switch {
+	case strings.HasPrefix(address, "etcd://hostile:"):
+		fmt.Println(`{"state":"HELD","name":"<script>alert(1)</script>\u202e","key":"/kb/claim/x","token":3,"info":"x on host srv3, pid 7, /srv/x","left":11}`)
+		return
+	case !strings.HasPrefix(address, "etcd://e1:"):
+		<-time.After(time.Hour)
+	}
+	fmt.Println(`{"state":"HELD","name":"kb","key":"/kb/claim/kb","token":4711,"info":"kb --addr :8080 on host srv2, pid 3120, /srv/kb/data","left":11}`)
+	fmt.Println(`{"state":"FREE","name":"nightly","key":"/kb/claim/nightly","info":"backup on host srv1, pid 988, /srv/backup","ended":true}`)
+}
+
+// clusters asks engines, for which this binary speaks.
+func clusters(t testing.TB, urls ...string) *remote.Watcher {
+	t.Helper()
+	w, err := remote.New(os.Args[0], urls, patience)
+	must(t, err)
+	return w
 }
 
 func act(verb, arg string) error {

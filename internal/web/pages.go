@@ -20,6 +20,7 @@ import (
 	"github.com/solehold/solehold/internal/diagnose"
 	"github.com/solehold/solehold/internal/diagnose/doctor"
 	"github.com/solehold/solehold/internal/diagnose/overview"
+	"github.com/solehold/solehold/internal/remote"
 )
 
 //go:embed assets
@@ -61,6 +62,7 @@ type view struct {
 	Findings []doctor.Finding
 	Problems []string
 
+	Clusters  []engine
 	Incidents []incident
 	Part      diagnose.Part
 	Parts     []string
@@ -82,6 +84,56 @@ type incident struct {
 	Time                time.Time
 }
 
+// engine is a cluster's engine with its locks, and by which directory of this host each
+// is held, if it is.
+type engine struct {
+	remote.Cluster
+	Rows []clusterRow
+}
+
+type clusterRow struct {
+	remote.Lock
+	Here string
+}
+
+// Holder is what the holder says of itself but for its machine, which has a column.
+func (r clusterRow) Holder() string { return strings.Replace(r.Info, " on host "+r.Host, "", 1) }
+
+// engines are what the engines said, the locks that somebody has first.
+func (s *Server) engines(h overview.Host) (list []engine) {
+	here := map[string]string{}
+	for _, d := range h.Directories {
+		if d.Remote != nil {
+			here[d.Remote.Key] = d.Path
+		}
+	}
+	all, _ := s.o.Clusters.Last()
+	for _, c := range all {
+		e := engine{Cluster: c}
+		for _, l := range c.Locks {
+			row := clusterRow{Lock: l}
+			if l.Held() {
+				row.Here = here[l.Key]
+			}
+			e.Rows = append(e.Rows, row)
+		}
+		slices.SortStableFunc(e.Rows, func(a, b clusterRow) int { return strings.Compare(order(a.State), order(b.State)) })
+		list = append(list, e)
+	}
+	return list
+}
+
+// order is a text by which states are sorted, the one that needs somebody first.
+func order(state string) string {
+	switch state {
+	case "HELD":
+		return "1"
+	case "FREE":
+		return "2"
+	}
+	return "0"
+}
+
 // Handler answers everything. It is for tests and for those who listen themselves.
 func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
@@ -89,7 +141,7 @@ func (s *Server) Handler() http.Handler {
 		"/{$}": s.overview, "/dir": s.directory, "/incident": s.incident, "/waits": s.waits, "/findings": s.findings, "/finding/{id}": s.finding,
 		"/events": s.events, "/style.css": asset("style.css", "text/css"), "/live.js": asset("live.js", "text/javascript"),
 		"/favicon.svg":  asset("favicon.svg", "image/svg+xml"),
-		"/api/overview": s.apiOverview, "/api/directory": s.apiDirectory, "/api/findings": s.apiFindings, "/api/graph": s.apiGraph, "/api/incident": s.apiIncident,
+		"/api/overview": s.apiOverview, "/api/directory": s.apiDirectory, "/api/cluster": s.apiCluster, "/api/findings": s.apiFindings, "/api/graph": s.apiGraph, "/api/incident": s.apiIncident,
 		"/": func(w http.ResponseWriter, r *http.Request) {
 			s.fail(w, r, "there is no such page", http.StatusNotFound)
 		},
@@ -179,6 +231,7 @@ func (s *Server) overview(w http.ResponseWriter, r *http.Request) {
 		v.Counts = append(v.Counts, count{state, n[state]})
 	}
 	arrange(v.Rows, v.Sort)
+	v.Clusters = s.engines(h)
 	for _, f := range h.Doctor.Findings {
 		if f.Severity != doctor.Notice {
 			v.Alerts = append(v.Alerts, f)

@@ -240,3 +240,46 @@ func TestReady(t *testing.T) {
 		t.Error("it was not called")
 	}
 }
+
+// What engines say is on the page, in JSON and in the metrics; hostile names are text
+// there, too. An engine that is silent holds nothing up: its section says so.
+func TestClusters(t *testing.T) {
+	t.Parallel()
+	o := shows(dataDir(t))
+	o.Clusters = clusters(t, "etcd://e1:2379/kb", "etcd://silent:1/kb", "etcd://hostile:1/kb")
+	base := serve(t, o)
+	until(t, base+"/", "srv3")
+	page := until(t, base+"/", "srv2")
+	for _, want := range []string{"etcd://e1:2379/kb", "4711", "kb --addr :8080, pid 3120, /srv/kb/data", "&lt;script&gt;alert(1)&lt;/script&gt;\\u{202e}", "last: backup, pid 988", "etcd://silent:1/kb", "has not answered yet"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("no %q in\n%s", want, page)
+		}
+	}
+	var answer struct {
+		Clusters []struct {
+			Engine string
+			Locks  []struct {
+				Name, State, Host string
+				Token             uint64
+				Since, Until      time.Time
+			}
+		}
+	}
+	_, text := get(t, base+"/api/cluster")
+	must(t, json.Unmarshal([]byte(text), &answer))
+	if len(answer.Clusters) != 3 || len(answer.Clusters[0].Locks) != 2 || len(answer.Clusters[1].Locks) != 0 {
+		t.Fatal(text)
+	}
+	if l := answer.Clusters[0].Locks[0]; l.Name != "kb" || l.Host != "srv2" || l.Token != 4711 || l.Since.IsZero() || !l.Until.After(l.Since) {
+		t.Errorf("%+v", l)
+	}
+	_, metrics := get(t, base+"/metrics")
+	for _, want := range []string{`solehold_cluster_up{cluster="etcd://e1:2379/kb"} 1`, `solehold_cluster_up{cluster="etcd://silent:1/kb"} 0`, `solehold_cluster_token{cluster="etcd://e1:2379/kb",name="kb"} 4711`} {
+		if !strings.Contains(metrics, "\n"+want+"\n") {
+			t.Errorf("no %s", want)
+		}
+	}
+	if _, text := get(t, serve(t, shows(dataDir(t)))+"/api/cluster"); !strings.Contains(text, `"clusters": []`) && !strings.Contains(text, `"clusters":[]`) {
+		t.Error(text)
+	}
+}

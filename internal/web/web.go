@@ -19,6 +19,7 @@ import (
 
 	"github.com/solehold/solehold/internal/diagnose/overview"
 	"github.com/solehold/solehold/internal/hostmetrics"
+	"github.com/solehold/solehold/internal/remote"
 )
 
 // Options say what to show, and to whom.
@@ -30,6 +31,8 @@ type Options struct {
 	Hosts []string
 	// Every is the pause between two looks while somebody watches; by default a second.
 	Every time.Duration
+	// Clusters are engines that are asked who has their locks; nil for none.
+	Clusters *remote.Watcher
 	// Ready is called once, when there is something to show; nil means nobody.
 	Ready func()
 }
@@ -84,7 +87,14 @@ func New(o Options) (*Server, error) {
 	for _, name := range o.Hosts {
 		s.hosts[hostName(name)] = true
 	}
-	s.metrics, err = hostmetrics.New(s.host)
+	if o.Clusters != nil {
+		o.Clusters.OnNews(func() { s.tell(true) })
+	}
+	s.metrics, err = hostmetrics.New(func(ctx context.Context) (overview.Host, []remote.Cluster) {
+		h := s.host(ctx)
+		clusters, _ := s.o.Clusters.Last()
+		return h, clusters
+	})
 	return s, err
 }
 
@@ -121,6 +131,7 @@ func (s *Server) watch(ctx context.Context) {
 		}
 		before := s.watcher.Last().Revision
 		h := s.watcher.Look(ctx)
+		s.o.Clusters.Want(ctx)
 		s.tell(h.Revision != before)
 		if before == 0 && h.Revision > 0 && s.o.Ready != nil {
 			s.o.Ready()
@@ -154,11 +165,20 @@ func (s *Server) next() (change, looked <-chan struct{}) {
 	return s.change, s.looked
 }
 
+// last is what was last seen. Its revision rises with what the engines say, too.
+func (s *Server) last() overview.Host {
+	h := s.watcher.Last()
+	if _, n := s.o.Clusters.Last(); h.Revision > 0 {
+		h.Revision += n
+	}
+	return h
+}
+
 // host is what is to be shown: the newest look, and a new one if that is old and a
 // new one is there soon.
 func (s *Server) host(ctx context.Context) overview.Host {
 	s.asked.Store(time.Now().Unix())
-	h := s.watcher.Last()
+	h := s.last()
 	if h.Revision > 0 && time.Since(h.At) < 2*s.o.Every {
 		return h
 	}
@@ -178,5 +198,5 @@ func (s *Server) host(ctx context.Context) overview.Host {
 	case <-soon.C:
 	case <-ctx.Done():
 	}
-	return s.watcher.Last()
+	return s.last()
 }

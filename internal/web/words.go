@@ -110,8 +110,11 @@ func health(d overview.Directory) string { return cmp.Or(d.Service(), "–") }
 
 // summed says how long something took in the middle.
 func summed(d overview.Durations) string {
-	if d.Count == 0 {
+	switch d.Count {
+	case 0:
 		return "not told"
+	case 1:
+		return took(d.Last) + ", once"
 	}
 	return fmt.Sprintf("%s on average, %s the last time (%d times)", took(d.Sum/float64(d.Count)), took(d.Last), d.Count)
 }

@@ -57,6 +57,9 @@ func TestTook(t *testing.T) {
 	if got := summed(overview.Durations{Count: 2, Sum: 0.004, Last: 0.001}); got != "2.0ms on average, 1.0ms the last time (2 times)" {
 		t.Error(got)
 	}
+	if got := summed(overview.Durations{Count: 1, Sum: 0.001, Last: 0.001}); got != "1.0ms, once" {
+		t.Error(got)
+	}
 	if got := summed(overview.Durations{}); got != "not told" {
 		t.Error(got)
 	}

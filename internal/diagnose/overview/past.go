@@ -74,6 +74,10 @@ type Past struct {
 	Total int `json:"total"`
 	// Skipped counts lines that are not events.
 	Skipped int `json:"skipped,omitempty"`
+	// Notes say where the history file and systemd's journal disagree.
+	Notes []string `json:"notes,omitempty"`
+
+	newest []journal.Event // a ring, as large as is needed for the page
 }
 
 // gates let one question at a time ask a directory, so that one that does not
@@ -120,9 +124,22 @@ func ask[T any](ctx context.Context, w *Watcher, path string, work func(ctx cont
 
 // Past reads the history of a directory that the last look has seen.
 func (w *Watcher) Past(ctx context.Context, path string, page int) (Past, error) {
-	return ask(ctx, w, path, func(context.Context, *solehold.Options) (Past, error) {
+	return ask(ctx, w, path, func(ctx context.Context, _ *solehold.Options) (Past, error) {
 		row, _ := w.Last().Find(path)
-		return readPast(row.Path, page)
+		ctx, cancel := context.WithTimeout(ctx, w.o.Timeout/2)
+		defer cancel()
+		told := diagnose.AskJournal(ctx, row.Path) // which is told first, and so is asked first
+		if told.Empty() {
+			p, err := readPast(row.Path, page, nil)
+			if told.Note != "" {
+				p.Notes = append(p.Notes, told.Note)
+			}
+			return p, err
+		}
+		all := w.gates.of("") // to put both together takes room: for one at a time
+		all <- struct{}{}
+		defer func() { <-all }()
+		return readPast(row.Path, page, &told)
 	})
 }
 
@@ -162,39 +179,62 @@ func Missing(err error) bool {
 	return errors.Is(err, ErrUnknown) || errors.Is(err, evidence.ErrNoIncident) || errors.Is(err, evidence.ErrNoPart)
 }
 
-// readPast reads everything once and keeps the page.
-func readPast(path string, page int) (Past, error) {
+// readPast reads everything once and keeps the page. What the journal has is put
+// together with the file's events, each once.
+func readPast(path string, page int, told *diagnose.Told) (Past, error) {
 	page = min(max(page, 1), MostPages)
-	p := Past{Page: page, Lives: []Life{}, Events: []journal.Event{}}
+	p := Past{Page: page, Lives: []Life{}, Events: []journal.Event{}, newest: make([]journal.Event, 0, page*PageSize)}
 	s, err := datadir.StateOf(path, "")
-	if errors.Is(err, datadir.ErrNoState) {
-		return p, nil
-	}
-	if err != nil {
+	if err != nil && !errors.Is(err, datadir.ErrNoState) {
 		return p, err
 	}
-	defer s.Close()
-	window := make([]journal.Event, 0, page*PageSize) // a ring of the newest
-	var f journal.Follower
-	err = f.Next(s, nil, func(e journal.Event) {
-		p.live(e)
-		if len(window) < cap(window) {
-			window = append(window, e)
-		} else {
-			window[p.Total%cap(window)] = e
+	var file journal.History
+	switch {
+	case err == nil && told == nil:
+		defer s.Close()
+		var f journal.Follower
+		err = f.Next(s, nil, p.add)
+		p.Skipped = f.Skipped
+	case err == nil:
+		defer s.Close()
+		file, err = journal.Read(s)
+	default:
+		err = nil
+	}
+	if told != nil {
+		both := told.With(file)
+		p.Skipped, p.Notes = both.Skipped, both.Notes
+		for _, e := range both.Events {
+			p.add(e)
 		}
-		p.Total++
-	})
-	p.Skipped = f.Skipped
+	}
+	p.turn()
+	return p, err
+}
+
+// add takes in the next event.
+func (p *Past) add(e journal.Event) {
+	p.live(e)
+	if len(p.newest) < cap(p.newest) {
+		p.newest = append(p.newest, e)
+	} else {
+		p.newest[p.Total%cap(p.newest)] = e
+	}
+	p.Total++
+}
+
+// turn takes the page out of the ring.
+func (p *Past) turn() {
 	p.Pages = min(max((p.Total+PageSize-1)/PageSize, 1), MostPages)
-	if first := p.Total % max(cap(window), 1); p.Total > len(window) { // turn the ring so that the oldest is first
+	window := p.newest
+	if first := p.Total % max(cap(window), 1); p.Total > len(window) { // the oldest is first then
 		window = slices.Concat(window[first:], window[:first])
 	}
 	slices.Reverse(window)
-	if from := (page - 1) * PageSize; from < len(window) {
+	if from := (p.Page - 1) * PageSize; from < len(window) {
 		p.Events = slices.Clone(window[from:min(from+PageSize, len(window))])
 	}
-	return p, err
+	p.newest = nil
 }
 
 // live adds an event to the lives.
