@@ -133,7 +133,7 @@ func (b *Backend) Raise(ctx context.Context, name string, above uint64) error {
 // Break deletes a claim in one transaction with the word about it.
 func (b *Backend) Break(ctx context.Context, name string, token uint64, why string) error {
 	claim := b.claimKey(name)
-	there, err := b.client.Txn(ctx).Then(clientv3.OpGet(claim), clientv3.OpGet(b.baseKey(name))).Commit()
+	there, err := b.client.Txn(ctx).Then(clientv3.OpGet(claim), clientv3.OpGet(b.baseKey(name)), clientv3.OpGet(b.lastKey(name))).Commit()
 	if err != nil {
 		return plain(err)
 	}
@@ -145,7 +145,11 @@ func (b *Backend) Break(ctx context.Context, name string, token uint64, why stri
 	case len(kvs) == 0 || base+uint64(kvs[0].ModRevision) != token:
 		return cluster.ErrNotThere
 	}
-	text, err := cluster.BrokenRecord(string(kvs[0].Value), why)
+	beside := ""
+	if last := there.Responses[2].GetResponseRange().Kvs; len(last) > 0 {
+		beside = string(last[0].Value)
+	}
+	text, err := cluster.BrokenRecord(string(kvs[0].Value), beside, why)
 	if err != nil {
 		return fmt.Errorf("the key %s: %w", claim, err)
 	}
