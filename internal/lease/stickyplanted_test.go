@@ -139,15 +139,21 @@ func TestStickyScripts(t *testing.T) {
 		"broken meanwhile":           {known, []lease.Input{open, gone}, []int{0, 1}, "verify #1 token=9; reject: claim-gone; end", ""},
 		"silence for a long time":    {known, []lease.Input{open, acked(1), tick, tick, tick}, []int{0, 1, 4, 100, 1000}, "verify #1 token=9; own token=9; verify #2 token=9; verify #3 token=9; verify #4 token=9", ""},
 		"told, killed, stopped": {
-			known, []lease.Input{open, acked(1), gone, tick, tick, tick}, []int{0, 1, 2, 5, 6, 8},
+			known,
+			[]lease.Input{open, acked(1), gone, tick, tick, tick},
+			[]int{0, 1, 2, 5, 6, 8},
 			"verify #1 token=9; own token=9; tell token=9: claim-gone; kill token=9; fail-stop token=9", "stickyStop",
 		},
 		"told for good": {
-			known, []lease.Input{open, acked(1), gone, {Kind: lease.Acked, For: 0}, tick}, []int{0, 1, 2, 3, 6},
+			known,
+			[]lease.Input{open, acked(1), gone, {Kind: lease.Acked, For: 0}, tick},
+			[]int{0, 1, 2, 3, 6},
 			"verify #1 token=9; own token=9; tell token=9: claim-gone; kill token=9", "",
 		},
 		"the work ends": {
-			known, []lease.Input{open, acked(1), {Kind: lease.Stopped}, acked(2)}, []int{0, 1, 2, 3},
+			known,
+			[]lease.Input{open, acked(1), {Kind: lease.Stopped}, acked(2)},
+			[]int{0, 1, 2, 3},
 			"verify #1 token=9; own token=9; release #2 token=9 clean; end", "",
 		},
 	} {
