@@ -107,7 +107,7 @@ func (c *MemoryClient) Break(_ context.Context, name string, token uint64, why s
 	if l == nil || !l.held() || l.token != token {
 		return ErrNotThere
 	}
-	text, err := BrokenRecord(l.record.Text(), why)
+	text, err := BrokenRecord(l.record.Text(), l.last, why)
 	if err == nil {
 		r, _ := ParseRecord(text)
 		l.note(LifeOf(r, token, Broken))

@@ -81,11 +81,14 @@ func SeenOf(name, key, claim, last string) Seen {
 	return s
 }
 
-// BrokenRecord is what is left of a claim that is broken.
-func BrokenRecord(claim, why string) (string, error) {
+// BrokenRecord is what is left of a claim that is broken. What lies beside a sticky one says how long its holder may need now.
+func BrokenRecord(claim, beside, why string) (string, error) {
 	r, err := ParseRecord(claim)
 	if err != nil {
 		return "", fmt.Errorf("it was not written by solehold, and is left alone: %w", err)
+	}
+	if note, err := ParseRecord(beside); r.Sticky && err == nil && note.Nonce == r.Nonce {
+		r.DelayMS = max(r.DelayMS, note.DelayMS)
 	}
 	r.Ended, r.Broken = false, why
 	return r.Text(), nil

@@ -304,8 +304,10 @@ func (s *Sticky) look(ctx context.Context, ended bool) (lease.Input, error) {
 }
 
 func (s *Sticky) seen(ctx context.Context) ([]Seen, error) {
-	if m, ok := s.b.(*MemoryClient); ok {
-		return m.look(ctx, s.name) // whose Look meets no faults
+	if m, ok := s.b.(interface {
+		look(ctx context.Context, name string) ([]Seen, error)
+	}); ok {
+		return m.look(ctx, s.name) // the engine in memory, whose Look meets no faults
 	}
 	return s.b.Look(ctx, s.name)
 }

@@ -114,7 +114,7 @@ func stickyNote(s *suite) {
 	c := cluster.Claim{Name: r.Name, Nonce: "n1", Token: g.Token}
 	from := s.look(b).Note
 	moved := cluster.RecordOf(r)
-	moved.Place, moved.Seen = "elsewhere", "2026-01-02T04:00:00Z"
+	moved.Place, moved.Seen, moved.DelayMS = "elsewhere", "2026-01-02T04:00:00Z", 7000
 	for what, wrong := range map[string]struct {
 		c    cluster.Claim
 		from string
@@ -139,6 +139,9 @@ func stickyNote(s *suite) {
 	if err := b.Note(s.ctx, c, moved.Text(), from); !errors.Is(err, cluster.ErrNotThere) {
 		s.Errorf("after a break: %v", err)
 	}
+	if next, err := b.Stick(s.ctx, s.sticky("n2")); err != nil || next.Delay != 7*time.Second {
+		s.Errorf("the successor of who had longer times in the end: %+v, %v", next, err)
+	}
 }
 
 // start takes the sticky claim as a run does.
@@ -155,10 +158,12 @@ func (s *suite) start(b cluster.Backend, o cluster.StickyOptions) (*cluster.Stic
 	return l, err
 }
 
-// told waits until a holder is told, and gives why.
-func (s *suite) told(l *cluster.Sticky) string {
+// told waits until a holder is told, and gives why. Nobody else may begin before.
+func (s *suite) told(l *cluster.Sticky, begun <-chan error) string {
 	s.Helper()
 	select {
+	case err := <-begun:
+		s.Fatalf("the next one began before the holder was told: %v", err)
 	case <-l.Context().Done():
 	case <-s.ctx.Done():
 		s.Fatal("the holder was not told")
@@ -183,7 +188,7 @@ func stickyBroken(s *suite) {
 		b, err = s.start(s.backend(), cluster.StickyOptions{Nonce: "n2", Place: "p2"})
 		begun <- err
 	}()
-	if why := s.told(a); !strings.Contains(why, "broken") {
+	if why := s.told(a, begun); !strings.Contains(why, "broken") {
 		s.Error(why)
 	}
 	select {
@@ -211,7 +216,7 @@ func stickyMoves(s *suite) {
 		})
 		begun <- err
 	}()
-	if why := s.told(a); !strings.Contains(why, "copy") {
+	if why := s.told(a, begun); !strings.Contains(why, "copy") {
 		s.Error(why)
 	}
 	select {
@@ -249,6 +254,8 @@ func stickySilence(s *suite) {
 	for range 8 { // of TTL/5, or more
 		select {
 		case <-failed:
+		case <-again.Context().Done():
+			s.Fatalf("in silence: %v", again.Check())
 		case <-s.ctx.Done():
 			s.Fatal("the engine is not asked any more")
 		}

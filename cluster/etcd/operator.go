@@ -145,7 +145,11 @@ func (b *Backend) Break(ctx context.Context, name string, token uint64, why stri
 	case len(kvs) == 0 || base+uint64(kvs[0].ModRevision) != token:
 		return cluster.ErrNotThere
 	}
-	text, err := cluster.BrokenRecord(string(kvs[0].Value), why)
+	beside := ""
+	if last := there.Responses[2].GetResponseRange().Kvs; len(last) > 0 {
+		beside = string(last[0].Value)
+	}
+	text, err := cluster.BrokenRecord(string(kvs[0].Value), beside, why)
 	if err != nil {
 		return fmt.Errorf("the key %s: %w", claim, err)
 	}

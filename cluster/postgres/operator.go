@@ -76,14 +76,14 @@ func (b *Backend) Raise(ctx context.Context, name string, above uint64) error {
 // Break frees a row in one statement with the word about it.
 func (b *Backend) Break(ctx context.Context, name string, token uint64, why string) error {
 	var r row
-	err := b.pool.QueryRow(ctx, b.do.look, name).Scan(&r.token, &r.nonce, &r.session, &r.record, &r.live, &r.left)
+	err := b.pool.QueryRow(ctx, b.do.look, name).Scan(&r.token, &r.nonce, &r.session, &r.record, &r.last, &r.live, &r.left)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows), err == nil && (!r.live || r.token != int64(token)):
 		return cluster.ErrNotThere
 	case err != nil:
 		return unknown(ctx, err)
 	}
-	left, err := cluster.BrokenRecord(r.record, why)
+	left, err := cluster.BrokenRecord(r.record, r.last, why)
 	if err != nil {
 		return fmt.Errorf("the row of %q: %w", name, err)
 	}

@@ -41,7 +41,7 @@ WITH made AS (
 	RETURNING token, last
 ) SELECT token, last FROM made`),
 		look: in(`
-SELECT token, coalesce(nonce, ''), coalesce(session, ''), record, nonce IS NOT NULL AND expires > clock_timestamp(),
+SELECT token, coalesce(nonce, ''), coalesce(session, ''), record, last, nonce IS NOT NULL AND expires > clock_timestamp(),
 	(extract(epoch FROM expires - clock_timestamp()) * 1000)::bigint
 FROM $S.lock WHERE name = $1`),
 		list: in(`

@@ -54,12 +54,13 @@ func (s *session) Claim(ctx context.Context, r cluster.Request) (cluster.Grant, 
 type row struct {
 	token                  int64
 	nonce, session, record string
+	last                   string // what lies beside a sticky claim
 	live                   bool
 	left                   int64 // milliseconds
 }
 
 func (s *session) look(ctx context.Context, name string) (r row, err error) {
-	err = s.b.pool.QueryRow(ctx, s.b.do.look, name).Scan(&r.token, &r.nonce, &r.session, &r.record, &r.live, &r.left)
+	err = s.b.pool.QueryRow(ctx, s.b.do.look, name).Scan(&r.token, &r.nonce, &r.session, &r.record, &r.last, &r.live, &r.left)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return row{}, nil
 	}

@@ -124,7 +124,11 @@ func (b *Backend) Break(ctx context.Context, name string, token uint64, why stri
 	case err != nil:
 		return unknown(ctx, err)
 	}
-	left, err := cluster.BrokenRecord(claim, why)
+	beside, err := b.client.Get(ctx, b.keys(name)[1]).Result()
+	if err != nil && !errors.Is(err, redis.Nil) {
+		return unknown(ctx, err)
+	}
+	left, err := cluster.BrokenRecord(claim, beside, why)
 	if err != nil {
 		return fmt.Errorf("the key %s: %w", b.keys(name)[0], err)
 	}

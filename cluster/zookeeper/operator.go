@@ -106,7 +106,7 @@ func (b *Backend) Raise(context.Context, string, uint64) error {
 func (b *Backend) Break(ctx context.Context, name string, token uint64, why string) error {
 	claim, last := b.node(name, "claim"), b.node(name, "last")
 	return b.with(ctx, func(s *session) error {
-		_, before, err := s.conn.Get(last) // first: every later claim and release writes it
+		beside, before, err := s.conn.Get(last) // first: every later claim and release writes it
 		if errors.Is(err, zk.ErrNoNode) {
 			return cluster.ErrNotThere
 		}
@@ -120,7 +120,7 @@ func (b *Backend) Break(ctx context.Context, name string, token uint64, why stri
 		case err != nil:
 			return err
 		}
-		left, err := cluster.BrokenRecord(string(there), why)
+		left, err := cluster.BrokenRecord(string(there), string(beside), why)
 		if err != nil {
 			return fmt.Errorf("the node %s: %w", claim, err)
 		}

@@ -50,7 +50,9 @@ func (r *runner) sticky(seen *seenToken) (*wire.Sticky, error) {
 	default:
 		s.Token, s.Away, s.Settled = kept.Token, true, kept.IsSettled(me.Place)
 	}
-	kept = kept.At(me.Place)
+	if kept = kept.At(me.Place); me.Host != "" { // the directory may have been moved, or the machine be known only now
+		kept.Host = me.Host
+	}
 	s.Nonce = kept.Nonce
 	for _, p := range kept.Places {
 		s.Places = append(s.Places, textOf(p))

@@ -1,0 +1,106 @@
+package cluster_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/solehold/solehold/cluster"
+	"github.com/solehold/solehold/cluster/clustertest"
+)
+
+// plantedVar makes TestStickyPlanted the engine with a fault that a clause must find.
+const plantedVar = "SOLEHOLD_TEST_STICKY_FAULT"
+
+// faulty is an engine with one fault in its sticky claims.
+type faulty struct {
+	*cluster.MemoryClient
+	fault string
+}
+
+// Stick gives a claim to anybody, says nothing of its age, or nothing of a predecessor.
+func (f *faulty) Stick(ctx context.Context, r cluster.Request) (cluster.Grant, error) {
+	g, err := f.MemoryClient.Stick(ctx, r)
+	var held *cluster.HeldError
+	switch {
+	case errors.As(err, &held) && held.Sticky && f.fault == "anybody":
+		return cluster.Grant{Token: held.Token}, nil
+	case held != nil && f.fault == "ageless":
+		held.Since = ""
+	case f.fault == "clean":
+		g.Clean = true
+	}
+	return g, err
+}
+
+// Note takes any text for the one that is there, or writes none.
+func (f *faulty) Note(ctx context.Context, c cluster.Claim, from, to string) error {
+	switch f.fault {
+	case "any note":
+		all, err := f.Look(ctx, c.Name)
+		if err != nil || len(all) == 0 {
+			return err
+		}
+		from = all[0].Note
+	case "no note":
+		return nil
+	}
+	return f.MemoryClient.Note(ctx, c, from, to)
+}
+
+// stickyPlanted are the faults, and the clause that finds each.
+func stickyPlanted() map[string]string {
+	return map[string]string{
+		"anybody":  "is_given_again_to_its_nonce_alone",
+		"double":   "and_a_lease_refuses_a_sticky_claim",
+		"ageless":  "names_the_holder_and_since_when",
+		"any note": "changes_only_for_its_token",
+		"clean":    "its_successor_waits",
+		"no note":  "is_taken_on_at_one_place",
+		"ends":     "while_the_engine_is_silent",
+	}
+}
+
+// TestStickyPlanted gives the contract to engines with a fault, each in a process of its own, and must see its clause fail.
+func TestStickyPlanted(t *testing.T) {
+	t.Parallel()
+	if fault := os.Getenv(plantedVar); fault != "" {
+		m := cluster.NewMemory()
+		if fault == "double" {
+			m.DoubleGrant = 1
+		}
+		client := func() cluster.Backend { return &faulty{m.Client(nil), fault} }
+		clustertest.Run(t, clustertest.Engine{
+			New: func(testing.TB) cluster.Backend { return client() },
+			NewCut: func(t testing.TB) (cluster.Backend, func(), func()) {
+				c := m.Client(nil)
+				cut := func() { c.Cut(true) }
+				if fault == "ends" {
+					cut = func() { m.Break(t.Name()) }
+				}
+				return &faulty{c, fault}, cut, func() { c.Cut(false) }
+			},
+			Break:  func(_ testing.TB, name string) { m.Break(name) },
+			Writes: func(_ testing.TB, name string) string { return fmt.Sprint(m.Writes(name)) },
+		})
+		return
+	}
+	for fault, clause := range stickyPlanted() {
+		t.Run(fault, func(t *testing.T) {
+			t.Parallel()
+			for _, as := range []string{fault, "none"} {
+				cmd := exec.Command(os.Args[0], "-test.run=^TestStickyPlanted$/"+clause, "-test.v")
+				cmd.Env = append(os.Environ(), plantedVar+"="+as)
+				out, err := cmd.CombinedOutput()
+				found := err != nil && strings.Contains(string(out), "--- FAIL: TestStickyPlanted/")
+				if found != (as == fault) || !strings.Contains(string(out), clause) {
+					t.Errorf("fault %q: %v: %s", as, err, out)
+				}
+			}
+		})
+	}
+}
