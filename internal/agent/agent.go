@@ -45,6 +45,9 @@ const killAgain = 50 * time.Millisecond
 // lastWords bounds how long the end is awaited, in times to live: a process that cannot be killed waits for a disk.
 const lastWords = 3
 
+// firstWord is how long a run may take to say which lock it wants.
+const firstWord = 5 * time.Second
+
 // ErrLost says that the lock was lost; the tree was killed.
 var ErrLost = errors.New("the lock was lost")
 
@@ -53,37 +56,43 @@ var errNoStart = errors.New("nobody said which lock is wanted")
 // agent is one lock for one run. Its methods run on one goroutine, but for those that the client calls.
 type agent struct {
 	o        Options
+	pool     *pool
+	guest    *guest // nil for the agent of one run
 	out      *outbox
 	in       chan wire.Message // closed when the run is gone
 	start    wire.Message
 	guard    Guard
-	client   *cluster.Client
-	target   cluster.Target
+	hub      *hub
 	lease    cluster.Lease
 	held     bool
-	engine   string
+	owns     atomic.Bool // for other goroutines
 	failStop chan struct{}
 	sent     atomic.Int64 // of the last acknowledged renewal
 	ttl      atomic.Int64
-	errors   atomic.Uint64 // requests that the engine has failed
 }
 
 // Serve is the life of an agent: it speaks with the run over conn, which it closes. An error was told to the run as well.
 func Serve(ctx context.Context, conn io.ReadWriteCloser, o Options) error {
-	defer conn.Close()
 	if o.Open == nil {
 		o.Open = Engine
 	}
-	a := &agent{o: o, in: make(chan wire.Message), failStop: make(chan struct{}, 1), out: newOutbox(conn)}
+	a := &agent{o: o, pool: newPool(o)}
+	return a.live(ctx, conn)
+}
+
+// live speaks with the run over conn, which it closes.
+func (a *agent) live(ctx context.Context, conn io.ReadWriteCloser) error {
+	defer conn.Close()
+	a.in, a.failStop, a.out = make(chan wire.Message), make(chan struct{}, 1), newOutbox(conn)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go a.listen(ctx, conn)
 	defer a.out.flush()
 	err := a.serve(ctx)
 	if err != nil {
-		a.out.say(failure(err))
+		a.out.say(a.hub.conceal(a, failure(err)))
 	}
-	if a.client != nil && !a.held {
+	if a.hub != nil && !a.held {
 		a.end(ctx) // after the answer: it takes its time
 	}
 	return err
@@ -107,11 +116,15 @@ func (a *agent) listen(ctx context.Context, conn io.Reader) {
 }
 
 func (a *agent) serve(ctx context.Context) error {
-	m, ok := <-a.in
-	if !ok || m.Kind != wire.Start {
+	select {
+	case m, ok := <-a.in:
+		if a.start = m; !ok || m.Kind != wire.Start {
+			return errNoStart
+		}
+	case <-time.After(firstWord):
 		return errNoStart
 	}
-	a.start = m
+	a.guest.spoke()
 	if err := a.open(); err != nil {
 		return err
 	}
@@ -120,33 +133,19 @@ func (a *agent) serve(ctx context.Context) error {
 		return err
 	}
 	a.held = true
+	a.owns.Store(true)
 	return a.hold(ctx)
 }
 
 // open prepares everything that can be wrong before the engine is asked.
-func (a *agent) open() error {
-	t, err := cluster.ParseURL(a.start.URL, a.o.Sources)
-	if err != nil {
-		return err
-	}
-	if a.start.Grace > 0 {
-		t.Grace = a.start.Grace
-	}
-	o, err := t.Options()
-	if err != nil {
-		return err
-	}
+func (a *agent) open() (err error) {
 	if a.guard, err = a.o.NewGuard(a.start.Dir, a.start.State); err != nil {
 		return err
 	}
-	b, err := a.o.Open(t)
+	a.hub, err = a.pool.join(a)
 	if err != nil {
-		return err
+		a.guard.Close()
 	}
-	b = cluster.Observe(b, a.asked)
-	o.Info, o.OnAcked, o.FailStop = a.start.Info, a.acked, func(string, uint64) { notify(a.failStop) }
-	a.target, a.engine = t, b.Traits().Engine
-	a.client, err = cluster.New(b, o)
 	return err
 }
 
@@ -164,13 +163,6 @@ func (a *agent) acked(sent, ttl time.Duration) {
 	a.out.say(wire.Message{Kind: wire.Acked, Sent: sent, TTL: ttl})
 }
 
-// asked passes on how many requests the engine has failed. It is called by the client.
-func (a *agent) asked(c cluster.Call) {
-	if c.Failed() {
-		a.out.say(wire.Message{Kind: wire.Trouble, Errors: a.errors.Add(1)})
-	}
-}
-
 // acquire takes the lock, unless the run does not want it any more.
 func (a *agent) acquire(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -183,11 +175,12 @@ func (a *agent) acquire(ctx context.Context) error {
 	}
 	done := make(chan error, 1)
 	go func() {
-		l, err := a.client.Acquire(ctx, a.start.Name, cluster.AcquireOptions{
+		l, err := a.hub.client.Acquire(ctx, a.start.Name, cluster.AcquireOptions{
+			Info: a.start.Info, OnAcked: a.acked, FailStop: func() { notify(a.failStop) },
 			Floor: a.start.Floor, Wait: a.start.Wait != 0, Limit: a.start.Limit,
 			OnDelay: func(d time.Duration) { granted(); a.out.say(wire.Message{Kind: wire.Delayed, Limit: d}) },
 			OnWait: func(h *cluster.HeldError) {
-				a.out.say(wire.Message{Kind: wire.Waiting, Info: h.Info, Token: h.Token})
+				a.out.say(a.hub.conceal(a, wire.Message{Kind: wire.Waiting, Info: h.Info, Token: h.Token}))
 			},
 		})
 		if err == nil {
@@ -199,30 +192,44 @@ func (a *agent) acquire(ctx context.Context) error {
 	select {
 	case err = <-done:
 	case <-a.in: // it has nothing to say now but that it does not want the lock
-		cancel(nil)
-		if err = <-done; err == nil {
-			err = errors.Join(context.Canceled, a.lease.Release(ctx))
+		err = a.unwanted(ctx, cancel, done)
+	case <-a.guest.draining():
+		if err = a.unwanted(ctx, cancel, done); errors.Is(err, context.Canceled) {
+			err = errDraining
 		}
 	}
 	if err != nil {
 		return err
 	}
 	a.out.say(wire.Message{
-		Kind: wire.Granted, Engine: a.engine, Key: path.Join(a.target.Prefix, "claim", cluster.EscapeName(a.start.Name)),
+		Kind: wire.Granted, Engine: a.hub.engine, Key: path.Join(a.hub.target.Prefix, "claim", cluster.EscapeName(a.start.Name)),
 		Token: a.lease.Token(), Sent: time.Duration(a.sent.Load()), TTL: time.Duration(a.ttl.Load()),
 	})
 	return nil
 }
 
+// unwanted gives back what the client may have got meanwhile.
+func (a *agent) unwanted(ctx context.Context, cancel context.CancelCauseFunc, done <-chan error) error {
+	cancel(nil)
+	err := <-done
+	if err == nil {
+		err = errors.Join(context.Canceled, a.lease.Release(context.WithoutCancel(ctx)))
+	}
+	return err
+}
+
 // hold keeps the lock until the run gives it back, is dead, or has lost it.
 func (a *agent) hold(ctx context.Context) error {
-	told, killed := a.lease.Context().Done(), a.lease.Killed()
+	told, killed, stopping := a.lease.Context().Done(), a.lease.Killed(), a.guest.stopping()
 	var again <-chan time.Time
 	for {
 		select {
 		case <-told:
 			told = nil
 			a.out.say(wire.Message{Kind: wire.Told, Text: why(context.Cause(a.lease.Context()))})
+		case <-stopping:
+			stopping = nil
+			a.out.say(wire.Message{Kind: wire.Told, Text: "the agent of this host is being stopped"})
 		case <-killed:
 			killed = nil
 			a.out.say(wire.Message{Kind: wire.Kill})
@@ -250,17 +257,27 @@ func (a *agent) hold(ctx context.Context) error {
 	}
 }
 
-// stopAll is the last resort: the time is over and the run has not given the lock back.
+// stopAll is the last resort: the time is over and the run has not given the lock back. The agent of a host goes on until
+// all is gone: the lease of others is renewed on, and the lock with it, so that nobody else gets that meanwhile.
 func (a *agent) stopAll(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, a.patience())
-	defer cancel()
-	defer a.end(ctx)
 	a.guard.FailStop(ctx)
-	if !a.guard.Stop(ctx, 0) {
-		return fmt.Errorf("%w, and some of its processes cannot be killed", ErrLost)
+	for !a.stop(ctx, 0) {
+		if a.guest == nil {
+			a.end(ctx)
+			return fmt.Errorf("%w, and some of its processes cannot be killed", ErrLost)
+		}
+		<-time.After(killAgain)
 	}
 	a.release(ctx) // if it can be: what is gone or cannot be reached runs out by itself
+	a.end(ctx)
 	return ErrLost
+}
+
+// stop stops the tree for as long as makes sense.
+func (a *agent) stop(ctx context.Context, grace time.Duration) bool {
+	ctx, cancel := context.WithTimeout(ctx, a.patience())
+	defer cancel()
+	return a.guard.Stop(ctx, grace)
 }
 
 func (a *agent) patience() time.Duration { return lastWords * time.Duration(a.ttl.Load()) }
@@ -292,7 +309,7 @@ func (a *agent) release(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(a.ttl.Load())/2)
 	defer cancel()
 	m := wire.Message{Kind: wire.Released}
-	if err := errors.Join(a.lease.Release(ctx), a.client.Close(ctx)); err != nil {
+	if err := errors.Join(a.lease.Release(ctx), a.hub.leave(ctx, a)); err != nil {
 		m.Text = err.Error()
 	}
 	a.out.say(m)
@@ -303,5 +320,5 @@ func (a *agent) release(ctx context.Context) error {
 func (a *agent) end(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
-	a.client.Close(ctx)
+	a.hub.leave(ctx, a)
 }

@@ -39,6 +39,9 @@ type host struct {
 	through []string // what a run is started through
 	at      string   // the engine's address in place of the proxy
 	command []string // in place of work
+	shared  *shared  // the agent of the host; nil is for one of its own
+
+	fixedURL, extra string // in place of the proxy's; at the end of it
 }
 
 func newHost(t *testing.T, lock, engine string) *host {
@@ -56,7 +59,10 @@ func (h *host) url() string {
 	if at == "" {
 		at = h.proxy.Addr()
 	}
-	return "etcd://" + at + "/test/dir?ttl=" + ttl.String()
+	if h.fixedURL != "" {
+		return h.fixedURL
+	}
+	return "etcd://" + at + "/test/dir?ttl=" + ttl.String() + h.extra
 }
 
 // run is one `solehold run` on a host.
@@ -67,6 +73,7 @@ type run struct {
 	called time.Duration
 	stderr lockedBuffer
 	done   chan struct{}
+	shared *shared
 }
 
 // lockedBuffer is read while it is written.
@@ -97,6 +104,9 @@ func (h *host) start(args ...string) *run {
 	h.runs++
 	r := &run{t: h.t, file: filepath.Join(h.base, "work"+string(rune('0'+h.runs))), done: make(chan struct{})}
 	line := append([]string{"run", "--cluster", h.url(), "--cluster-name", h.name, "--timeout", patience.String()}, args...)
+	if r.shared = h.shared; h.shared != nil {
+		line = append(line, "--cluster-agent", h.shared.socket)
+	}
 	command := h.command
 	if command == nil {
 		command = append([]string{os.Args[0]}, how...)
@@ -208,6 +218,9 @@ func (r *run) signal(s syscall.Signal) {
 // agent gives the pid of the agent.
 func (r *run) agent() int {
 	r.t.Helper()
+	if r.shared != nil {
+		return r.shared.cmd.Process.Pid
+	}
 	children, err := procfs.Default().Children(r.cmd.Process.Pid)
 	if err != nil {
 		r.t.Fatal(err)

@@ -28,6 +28,18 @@ func (g *fakeGuard) note(what string) {
 	g.did = append(g.did, what)
 }
 
+func (g *fakeGuard) isGone() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.gone
+}
+
+func (g *fakeGuard) die() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.gone = true
+}
+
 func (g *fakeGuard) asked(what string) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -46,9 +58,9 @@ func (g *fakeGuard) Watch(pid int, _ uint64, _ string) error {
 	}
 	return nil
 }
-func (g *fakeGuard) Stop(context.Context, time.Duration) bool { g.note("stop"); return g.gone }
+func (g *fakeGuard) Stop(context.Context, time.Duration) bool { g.note("stop"); return g.isGone() }
 func (g *fakeGuard) Kill(context.Context)                     { g.note("kill") }
-func (g *fakeGuard) Gone(context.Context) bool                { return g.gone }
+func (g *fakeGuard) Gone(context.Context) bool                { return g.isGone() }
 func (g *fakeGuard) FailStop(context.Context)                 { g.note("fail-stop") }
 func (g *fakeGuard) Close()                                   {}
 

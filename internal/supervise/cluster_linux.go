@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/solehold/solehold"
@@ -26,12 +27,19 @@ func (r *runner) takeCluster(ctx context.Context) error {
 	defer seen.state.Close()
 	a, err := newAgent(*r.c.Cluster)
 	if err != nil {
-		return &ClusterError{wire.Away, fmt.Sprintf("%s cannot be started: %v", r.c.Cluster.Agent, err)}
+		return &ClusterError{wire.Away, fmt.Sprintf("%s cannot be had: %v", r.c.Cluster.keeper(), err)}
+	}
+	state := r.c.Options.StateDir
+	if state != "" { // the agent of a host works elsewhere
+		if state, err = filepath.Abs(state); err != nil {
+			a.release(r.c.Say)
+			return err
+		}
 	}
 	host, _ := os.Hostname()
 	err = a.acquire(ctx, wire.Message{
 		Info:  fmt.Sprintf("%s on host %s, pid %d, %s", r.lock.Name(), host, os.Getpid(), r.lock.Dir()),
-		Grace: r.c.Grace, Wait: r.c.Options.Wait, Floor: seen.token, Dir: r.lock.Dir(), State: r.c.Options.StateDir,
+		Grace: r.c.Grace, Wait: r.c.Options.Wait, Floor: seen.token, Dir: r.lock.Dir(), State: state,
 	}, r.c.patience(), r.c.Say)
 	if err == nil {
 		err = seen.raise(a.granted.Token)
