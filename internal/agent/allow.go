@@ -12,11 +12,11 @@ import (
 // allowed are the engines that runs may name, by where they are. Each is used as the agent's own URL says.
 type allowed map[string]cluster.Target
 
-// allow reads the agent's URLs.
-func allow(urls []string, from cluster.Sources) (allowed, error) {
+// allow reads the agent's URLs, and tries what can be tried without their engines.
+func allow(urls []string, o Options) (allowed, error) {
 	all := allowed{}
 	for _, url := range urls {
-		t, err := cluster.ParseURL(url, from)
+		t, err := cluster.ParseURL(url, o.Sources)
 		if err != nil {
 			return nil, err
 		}
@@ -26,6 +26,11 @@ func allow(urls []string, from cluster.Sources) (allowed, error) {
 		if _, twice := all[place(t)]; twice {
 			return nil, fmt.Errorf("%w: %s is there twice", cluster.ErrURL, t)
 		}
+		b, err := o.Open(t)
+		if err != nil {
+			return nil, err
+		}
+		b.Close()
 		all[place(t)] = t
 	}
 	if len(all) == 0 {

@@ -67,7 +67,7 @@ func NewHost(o HostOptions) (*Host, error) {
 	if o.Open == nil {
 		o.Open = Engine
 	}
-	allowed, err := allow(o.URLs, o.Sources)
+	allowed, err := allow(o.URLs, o.Options)
 	if err != nil {
 		return nil, err
 	}

@@ -42,6 +42,7 @@ type host struct {
 	shared  *shared  // the agent of the host; nil is for one of its own
 
 	fixedURL, extra string // in place of the proxy's; at the end of it
+	user            *syscall.Credential
 }
 
 func newHost(t *testing.T, lock, engine string) *host {
@@ -115,6 +116,7 @@ func (h *host) start(args ...string) *run {
 	r.cmd = exec.Command(line[0], line[1:]...)
 	r.cmd.Env = append(append(os.Environ(), workVar+"="+r.file), h.env...)
 	r.cmd.Stderr = &r.stderr
+	r.cmd.SysProcAttr = &syscall.SysProcAttr{Credential: h.user}
 	r.cmd.WaitDelay = 2 * time.Second // a command that outlives its run keeps this pipe: a fault that is planted would hang the test
 	r.called = cluster.SystemClock().Now()
 	if err := r.cmd.Start(); err != nil {

@@ -70,7 +70,7 @@ func newInn(t *testing.T, uid uint32) *inn {
 	if err != nil {
 		t.Fatal(err)
 	}
-	i.host = h
+	i.host, i.client, i.closed = h, nil, 0 // it was tried
 	go func() {
 		h.Serve(context.Background(), func() (agent.Peer, error) {
 			if p, ok := <-i.arriving; ok {
@@ -346,7 +346,9 @@ func TestHostChoosesTheEngine(t *testing.T) {
 		t.Errorf("a grace that does not fit: %+v", r)
 	}
 	for _, urls := range [][]string{nil, {"nonsense"}, {innURL, "memory://x/p?ttl=9s"}, {"memory://x/p?ttl=1s"}} {
-		if _, err := agent.NewHost(agent.HostOptions{URLs: urls}); err == nil {
+		if _, err := agent.NewHost(agent.HostOptions{Options: agent.Options{Open: func(cluster.Target) (cluster.Backend, error) {
+			return i.memory.Client(cluster.Faults{}), nil
+		}}, URLs: urls}); err == nil {
 			t.Errorf("%q is taken", urls)
 		}
 	}

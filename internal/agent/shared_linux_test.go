@@ -29,9 +29,15 @@ type shared struct {
 // share starts the agent of a host, and waits until it listens.
 func share(t *testing.T, dir, url string, flags ...string) *shared {
 	t.Helper()
+	return shareAs(t, nil, dir, url, flags...)
+}
+
+// shareAs is share for another user.
+func shareAs(t *testing.T, user *syscall.Credential, dir, url string, flags ...string) *shared {
+	t.Helper()
 	s := &shared{t: t, socket: filepath.Join(dir, "agent.sock"), done: make(chan struct{})}
 	s.cmd = exec.Command(filepath.Join(filepath.Dir(tool), clusterProgram), append([]string{"agent", "--listen", s.socket, "--cluster", url}, flags...)...)
-	s.cmd.Stderr = &s.stderr
+	s.cmd.Stderr, s.cmd.SysProcAttr = &s.stderr, &syscall.SysProcAttr{Credential: user}
 	if err := s.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -266,7 +272,7 @@ func TestSharedSocket(t *testing.T) {
 	program := filepath.Join(filepath.Dir(tool), clusterProgram)
 	refused := func(code int, says string, args ...string) {
 		t.Helper()
-		if got, text := exited(t, program, append([]string{"agent"}, args...)...); got != code || !strings.Contains(text, says) {
+		if got, text := exited(t, "timeout", append([]string{"60", program, "agent"}, args...)...); got != code || !strings.Contains(text, says) {
 			t.Errorf("%q: code %d: %s", args, got, text)
 		}
 	}
