@@ -45,9 +45,6 @@ const killAgain = 50 * time.Millisecond
 // lastWords bounds how long the end is awaited, in times to live: a process that cannot be killed waits for a disk.
 const lastWords = 3
 
-// firstWord is how long a run may take to say which lock it wants.
-const firstWord = 5 * time.Second
-
 // ErrLost says that the lock was lost; the tree was killed.
 var ErrLost = errors.New("the lock was lost")
 
@@ -121,7 +118,7 @@ func (a *agent) serve(ctx context.Context) error {
 		if a.start = m; !ok || m.Kind != wire.Start {
 			return errNoStart
 		}
-	case <-time.After(firstWord):
+	case <-a.guest.silence():
 		return errNoStart
 	}
 	a.guest.spoke()

@@ -37,7 +37,8 @@ type HostOptions struct {
 // Limits for each user, so that one that connects again and again holds up nobody else.
 const (
 	mostRuns   = 1000
-	mostSilent = 64 // that have not said yet what they want
+	mostSilent = 64               // that have not said yet what they want
+	longest    = 10 * time.Second // for which they may be silent
 )
 
 var (
@@ -195,6 +196,14 @@ func (g *guest) spoke() {
 		g.silent = false
 		g.host.users[g.uid].silent--
 	}
+}
+
+// silence ends when it has been silent for too long.
+func (g *guest) silence() <-chan time.Time {
+	if g == nil {
+		return nil
+	}
+	return time.After(longest)
 }
 
 // draining is closed when no new run is served.

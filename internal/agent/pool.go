@@ -109,7 +109,7 @@ func (h *hub) conceal(a *agent, m wire.Message) wire.Message {
 	defer h.mu.Unlock()
 	for other := range h.seats {
 		if other.owns.Load() && other.start.Name == a.start.Name && other.guest.uid != a.guest.uid {
-			m.Info, m.Text, m.Token = "another user of this host", "", 0
+			m.Info, m.Text = "another user of this host", ""
 		}
 	}
 	return m

@@ -116,14 +116,16 @@ func (p *AgentPeer) Read(b []byte) (int, error) {
 	return n, err
 }
 
+// take keeps a descriptor in place of the one before.
 func (p *AgentPeer) take(own *os.File) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.closed {
-		own.Close()
-		return
+	if p.own != nil {
+		p.own.Close()
 	}
-	p.own = own
+	if p.own = own; p.closed && own != nil {
+		own.Close()
+	}
 }
 
 // Close ends the connection.
@@ -147,7 +149,9 @@ func (p *AgentPeer) NewGuard(dir, state string) (*Guard, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := p.prove(g, pid); err != nil {
+	err = p.prove(g, pid)
+	p.take(nil) // it has served
+	if err != nil {
 		g.Close()
 		return nil, err
 	}
