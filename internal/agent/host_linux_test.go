@@ -20,9 +20,6 @@ import (
 	"github.com/solehold/solehold/internal/procfs"
 )
 
-// patience bounds each wait.
-const patience = 60 * time.Second
-
 // ttl is the time to live in these tests; the lock-delay has its least value.
 const ttl = 5 * time.Second
 

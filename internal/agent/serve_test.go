@@ -15,6 +15,9 @@ import (
 	"github.com/solehold/solehold/internal/agent/wire"
 )
 
+// patience bounds each wait.
+const patience = 60 * time.Second
+
 // fakeGuard writes down what it is asked for.
 type fakeGuard struct {
 	mu   sync.Mutex
@@ -77,6 +80,7 @@ type peer struct {
 func serve(t *testing.T, m *cluster.Memory, gone bool) *peer {
 	t.Helper()
 	ours, theirs := net.Pipe()
+	ours.SetReadDeadline(time.Now().Add(patience))
 	p := &peer{t: t, conn: ours, r: wire.NewReader(ours), guard: &fakeGuard{gone: gone}, engine: m.Client(cluster.Faults{}), ended: make(chan error, 1)}
 	go func() {
 		p.ended <- agent.Serve(context.Background(), theirs, agent.Options{
