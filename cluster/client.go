@@ -49,6 +49,13 @@ type AcquireOptions struct {
 	Limit time.Duration
 	// OnDelay is called when the lock is granted and the lock-delay is waited out. It must not block.
 	OnDelay func(time.Duration)
+	// Info is what others see of the holder of this lock; that of the client by default. No secrets.
+	Info string
+	// OnAcked is that of [Options] for the lease that this lock hangs on: called before Acquire returns, then with each
+	// acknowledgement, and not any more once the holder was told. A client that has lost one lease may have another.
+	OnAcked func(sent, ttl time.Duration)
+	// FailStop is that of [Options] for this lock alone. It is called besides.
+	FailStop func()
 }
 
 // limited ends ctx when the limit has passed and answered was not called.
@@ -128,7 +135,7 @@ func (c *Client) Acquire(ctx context.Context, name string, o AcquireOptions) (Le
 		if err != nil {
 			return nil, err
 		}
-		l, err := s.acquire(ctx, name, claimant{floor: o.Floor, granted: func(delay time.Duration) {
+		l, err := s.acquire(ctx, name, claimant{o: o, granted: func(delay time.Duration) {
 			answered()
 			if delay > 0 && o.OnDelay != nil {
 				o.OnDelay(delay)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -473,5 +474,64 @@ func TestClose(t *testing.T) {
 		}
 		next.Release(t.Context())
 		closed(t, other)
+	})
+}
+
+// TestEachLockHasItsOwnHooks gives each lock of a client its label, the acknowledgements of the lease that it hangs on and
+// no other, and its own last resort.
+func TestEachLockHasItsOwnHooks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := cluster.NewMemory()
+		b := m.Client(nil)
+		c := client(t, b, cluster.Options{Info: "of the client"})
+		acked, stopped := map[string]int{}, map[string]int{}
+		var mu sync.Mutex
+		take := func(name, info string) cluster.Lease {
+			t.Helper()
+			count := func(in map[string]int) { mu.Lock(); defer mu.Unlock(); in[name]++ }
+			l, err := c.Acquire(t.Context(), name, cluster.AcquireOptions{
+				Info:    info,
+				OnAcked: func(time.Duration, time.Duration) { count(acked) }, FailStop: func() { count(stopped) },
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			if acked[name] == 0 {
+				t.Errorf("%s: nothing was acknowledged before it was owned", name)
+			}
+			return l
+		}
+		a, other := take("a", "of a"), take("b", "")
+		for name, want := range map[string]string{"a": "of a", "b": "of the client"} {
+			rival := client(t, m.Client(nil), cluster.Options{})
+			_, err := rival.Acquire(t.Context(), name, cluster.AcquireOptions{})
+			closed(t, rival)
+			if held := (*cluster.HeldError)(nil); !errors.As(err, &held) || held.Info != want {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		if err := other.Release(t.Context()); err != nil {
+			t.Error(err)
+		}
+		b.Cut(true)
+		<-a.Context().Done()
+		told, released := acked["a"], acked["b"]
+		b.Cut(false)
+		next := take("c", "")
+		<-time.After(20 * time.Second)
+		synctest.Wait()
+		if acked["a"] != told || acked["b"] != released || acked["c"] < 5 {
+			t.Errorf("acknowledgements %v; there were %d and %d when they were over", acked, told, released)
+		}
+		if stopped["a"] != 1 || stopped["b"]+stopped["c"] != 0 {
+			t.Errorf("the last resort of %v", stopped)
+		}
+		a.Release(t.Context())
+		if err := next.Release(t.Context()); err != nil {
+			t.Error(err)
+		}
+		closed(t, c)
 	})
 }

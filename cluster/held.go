@@ -20,8 +20,7 @@ type held struct {
 	decided chan error    // nil for owned
 	killed  chan struct{} // closed when the work must be killed
 	free    chan struct{} // closed when nothing is left of the claim
-	granted func(delay time.Duration)
-	floor   uint64
+	claimant
 
 	ctx    context.Context
 	cancel context.CancelCauseFunc
@@ -30,6 +29,7 @@ type held struct {
 
 	// Guarded by shell.mu.
 	token   uint64
+	owned   bool
 	leaving bool
 	holder  *HeldError
 	last    error // the last answer that said nothing
@@ -48,6 +48,13 @@ func newHeld(ctx context.Context, s *shell, name string) *held {
 func (h *held) claim(token uint64) Claim { return Claim{Name: h.name, Nonce: h.nonce, Token: token} }
 
 func (h *held) own() { h.decided <- nil }
+
+// acked tells an owner from when its deadlines count.
+func (h *held) acked(sent, ttl time.Duration) {
+	if h.owned && h.ctx.Err() == nil && h.o.OnAcked != nil {
+		h.o.OnAcked(sent, ttl)
+	}
+}
 
 func (h *held) reject(err error) {
 	h.leaving = true

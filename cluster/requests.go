@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -148,7 +149,7 @@ func (s *shell) owned() []Claim {
 func (s *shell) ask(c lease.Command, session Session, h *held) {
 	ctx, cancel := s.bounded(c.Op)
 	defer cancel()
-	g, err := session.Claim(ctx, Request{Name: h.name, Nonce: h.nonce, Delay: s.client.config.Delay, Info: s.client.o.Info, Since: h.since})
+	g, err := session.Claim(ctx, Request{Name: h.name, Nonce: h.nonce, Delay: s.client.config.Delay, Info: cmp.Or(h.o.Info, s.client.o.Info), Since: h.since})
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	in := outcome(c.ID, err)

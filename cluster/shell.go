@@ -81,6 +81,9 @@ func (s *shell) stepLocked(in lease.Input) {
 	if sent, ttl := s.m.Acknowledged(); sent > s.acked {
 		s.acked = sent
 		s.client.o.OnAcked(sent, ttl)
+		for _, h := range s.claims {
+			h.acked(sent, ttl)
+		}
 	}
 }
 
@@ -107,6 +110,8 @@ func (s *shell) carryOut(commands []lease.Command) {
 func (s *shell) tell(c lease.Command, h *held) {
 	switch c.Op {
 	case lease.Own:
+		h.owned = true
+		h.acked(s.m.Acknowledged())
 		h.own()
 	case lease.Reject:
 		h.reject(s.why(c.Cause, h))
@@ -116,6 +121,9 @@ func (s *shell) tell(c lease.Command, h *held) {
 		close(h.killed)
 	case lease.FailStop:
 		s.client.o.FailStop(h.name, h.token)
+		if h.o.FailStop != nil {
+			h.o.FailStop()
+		}
 	case lease.Freeze, lease.Thaw:
 		h.frozen.Store(c.Op == lease.Freeze)
 		s.client.o.OnFreeze(h.name, c.Op == lease.Freeze)
@@ -133,7 +141,7 @@ func (s *shell) why(c lease.Cause, h *held) error {
 			return h.holder
 		}
 	case lease.BecauseToken:
-		return fmt.Errorf("lock %q: token %d after %d: %w", h.name, h.token, h.floor, ErrToken)
+		return fmt.Errorf("lock %q: token %d after %d: %w", h.name, h.token, h.o.Floor, ErrToken)
 	case lease.BecauseCancelled:
 		return context.Canceled
 	case lease.BecauseLeave:
@@ -162,19 +170,19 @@ func (s *shell) end(lease.Cause) {
 
 // claimant is what the caller of acquire has to say about its claim.
 type claimant struct {
-	floor   uint64
+	o       AcquireOptions
 	granted func(delay time.Duration) // called with the lock-delay that is waited out; it must not block
 }
 
 // acquire asks for a claim and waits until it is decided.
 func (s *shell) acquire(ctx context.Context, name string, by claimant) (Lease, error) {
 	h := newHeld(ctx, s, name)
-	h.granted, h.floor = by.granted, by.floor
+	h.claimant = by
 	s.mu.Lock()
 	s.numbers++
 	h.id = s.numbers
 	s.claims[h.id] = h
-	s.stepLocked(lease.Input{Kind: lease.Acquire, Claim: h.id, Floor: by.floor})
+	s.stepLocked(lease.Input{Kind: lease.Acquire, Claim: h.id, Floor: by.o.Floor})
 	s.mu.Unlock()
 	select {
 	case err := <-h.decided:

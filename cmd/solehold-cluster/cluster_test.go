@@ -20,7 +20,10 @@ func TestByHand(t *testing.T) {
 		args []string
 	}{
 		"solehold run --cluster":           {64, []string{"agent"}},
-		"starts this program":              {64, []string{"agent", "more"}},
+		"agent takes no arguments":         {64, []string{"agent", "more"}},
+		"where does it listen":             {64, []string{"agent", "--cluster", "etcd://h:1/p"}},
+		"which engines may runs name":      {64, []string{"agent", "--listen", "/nowhere/agent.sock"}},
+		"no such file or directory":        {74, []string{"agent", "--listen", "/nowhere/agent.sock", "--cluster", "etcd://h:1/p"}},
 		"break ":                           {0, nil},
 		"there is no command \"fly\"":      {64, []string{"fly"}},
 		"there is no engine":               {64, []string{"status", "--cluster", "paper://h:1/p", "kb"}},

@@ -55,40 +55,45 @@ var errNoStart = errors.New("nobody said which lock is wanted")
 // agent is one lock for one run. Its methods run on one goroutine, but for those that the client calls.
 type agent struct {
 	o        Options
+	pool     *pool
+	guest    *guest // nil for the agent of one run
 	out      *outbox
 	in       chan wire.Message // closed when the run is gone
 	start    wire.Message
 	guard    Guard
-	client   *cluster.Client
-	backend  cluster.Backend
-	target   cluster.Target
+	hub      *hub
 	lease    cluster.Lease
 	held     bool
-	engine   string
+	owns     atomic.Bool // for other goroutines
 	failStop chan struct{}
 	sent     atomic.Int64 // of the last acknowledged renewal
 	ttl      atomic.Int64
-	errors   atomic.Uint64 // requests that the engine has failed
-	answered atomic.Bool   // that the lock is had
-	told     atomic.Bool   // that a sticky claim is settled
+	answered atomic.Bool // that the lock is had
+	told     atomic.Bool // that a sticky claim is settled
 }
 
 // Serve is the life of an agent: it speaks with the run over conn, which it closes. An error was told to the run as well.
 func Serve(ctx context.Context, conn io.ReadWriteCloser, o Options) error {
-	defer conn.Close()
 	if o.Open == nil {
 		o.Open = Engine
 	}
-	a := &agent{o: o, in: make(chan wire.Message), failStop: make(chan struct{}, 1), out: newOutbox(conn)}
+	a := &agent{o: o, pool: newPool(o)}
+	return a.live(ctx, conn)
+}
+
+// live speaks with the run over conn, which it closes.
+func (a *agent) live(ctx context.Context, conn io.ReadWriteCloser) error {
+	defer conn.Close()
+	a.in, a.failStop, a.out = make(chan wire.Message), make(chan struct{}, 1), newOutbox(conn)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go a.listen(ctx, conn)
 	defer a.out.flush()
 	err := a.serve(ctx)
 	if err != nil {
-		a.out.say(failure(err, a.start.Sticky != nil))
+		a.out.say(a.hub.conceal(a, failure(err, a.start.Sticky != nil)))
 	}
-	if a.client != nil && !a.held {
+	if a.hub != nil && !a.held {
 		a.end(ctx) // after the answer: it takes its time
 	}
 	return err
@@ -112,11 +117,15 @@ func (a *agent) listen(ctx context.Context, conn io.Reader) {
 }
 
 func (a *agent) serve(ctx context.Context) error {
-	m, ok := <-a.in
-	if !ok || m.Kind != wire.Start {
+	select {
+	case m, ok := <-a.in:
+		if a.start = m; !ok || m.Kind != wire.Start {
+			return errNoStart
+		}
+	case <-a.guest.silence():
 		return errNoStart
 	}
-	a.start = m
+	a.guest.spoke()
 	if err := a.open(); err != nil {
 		return err
 	}
@@ -125,34 +134,23 @@ func (a *agent) serve(ctx context.Context) error {
 		return err
 	}
 	a.held = true
+	a.owns.Store(true)
 	return a.hold(ctx)
 }
 
 // open prepares everything that can be wrong before the engine is asked.
-func (a *agent) open() error {
-	t, err := cluster.ParseURL(a.start.URL, a.o.Sources)
-	if err != nil {
-		return err
-	}
-	if a.start.Grace > 0 {
-		t.Grace = a.start.Grace
-	}
-	o, err := t.Options()
-	if err != nil {
-		return err
-	}
+func (a *agent) open() (err error) {
 	if a.guard, err = a.o.NewGuard(a.start.Dir, a.start.State); err != nil {
 		return err
 	}
-	b, err := a.o.Open(t)
-	if err != nil {
-		return err
+	if a.start.Sticky != nil && a.guest != nil {
+		a.guard.Close()
+		return fmt.Errorf("%w: a sticky claim is kept by an agent of its own", ErrDenied)
 	}
-	a.backend = b
-	b = cluster.Observe(b, a.asked)
-	o.Info, o.OnAcked, o.FailStop = a.start.Info, a.acked, func(string, uint64) { notify(a.failStop) }
-	a.target, a.engine = t, b.Traits().Engine
-	a.client, err = cluster.New(b, o)
+	a.hub, err = a.pool.join(a)
+	if err != nil {
+		a.guard.Close()
+	}
 	return err
 }
 
@@ -168,13 +166,6 @@ func (a *agent) acked(sent, ttl time.Duration) {
 	a.sent.Store(int64(sent))
 	a.ttl.Store(int64(ttl))
 	a.out.say(wire.Message{Kind: wire.Acked, Sent: sent, TTL: ttl})
-}
-
-// asked passes on how many requests the engine has failed. It is called by the client.
-func (a *agent) asked(c cluster.Call) {
-	if c.Failed() {
-		a.out.say(wire.Message{Kind: wire.Trouble, Errors: a.errors.Add(1)})
-	}
 }
 
 // acquire takes the lock, unless the run does not want it any more.
@@ -199,16 +190,17 @@ func (a *agent) acquire(ctx context.Context) error {
 	select {
 	case err = <-done:
 	case <-a.in: // it has nothing to say now but that it does not want the lock
-		cancel(nil)
-		if err = <-done; err == nil {
-			err = errors.Join(context.Canceled, a.lease.Release(ctx))
+		err = a.unwanted(ctx, cancel, done)
+	case <-a.guest.draining():
+		if err = a.unwanted(ctx, cancel, done); errors.Is(err, context.Canceled) {
+			err = errDraining
 		}
 	}
 	if err != nil {
 		return err
 	}
 	a.out.say(wire.Message{
-		Kind: wire.Granted, Engine: a.engine, Key: path.Join(a.target.Prefix, "claim", cluster.EscapeName(a.start.Name)),
+		Kind: wire.Granted, Engine: a.hub.engine, Key: path.Join(a.hub.target.Prefix, "claim", cluster.EscapeName(a.start.Name)),
 		Token: a.lease.Token(), Sent: time.Duration(a.sent.Load()), TTL: time.Duration(a.ttl.Load()), Sticky: a.stuck(),
 	})
 	a.answered.Store(true)
@@ -220,18 +212,29 @@ func (a *agent) take(ctx context.Context, granted func()) (cluster.Lease, error)
 	if a.start.Sticky != nil {
 		return a.stick(ctx, granted)
 	}
-	return a.client.Acquire(ctx, a.start.Name, cluster.AcquireOptions{
+	return a.hub.client.Acquire(ctx, a.start.Name, cluster.AcquireOptions{
+		Info: a.start.Info, OnAcked: a.acked, FailStop: func() { notify(a.failStop) },
 		Floor: a.start.Floor, Wait: a.start.Wait != 0, Limit: a.start.Limit,
 		OnDelay: func(d time.Duration) { granted(); a.out.say(wire.Message{Kind: wire.Delayed, Limit: d}) },
 		OnWait: func(h *cluster.HeldError) {
-			a.out.say(wire.Message{Kind: wire.Waiting, Info: h.Info, Token: h.Token})
+			a.out.say(a.hub.conceal(a, wire.Message{Kind: wire.Waiting, Info: h.Info, Token: h.Token}))
 		},
 	})
 }
 
+// unwanted gives back what the client may have got meanwhile.
+func (a *agent) unwanted(ctx context.Context, cancel context.CancelCauseFunc, done <-chan error) error {
+	cancel(nil)
+	err := <-done
+	if err == nil {
+		err = errors.Join(context.Canceled, a.lease.Release(context.WithoutCancel(ctx)))
+	}
+	return err
+}
+
 // hold keeps the lock until the run gives it back, is dead, or has lost it.
 func (a *agent) hold(ctx context.Context) error {
-	told, killed := a.lease.Context().Done(), a.lease.Killed()
+	told, killed, stopping := a.lease.Context().Done(), a.lease.Killed(), a.guest.stopping()
 	var again <-chan time.Time
 	for {
 		select {
@@ -239,6 +242,9 @@ func (a *agent) hold(ctx context.Context) error {
 			told = nil
 			a.forget()
 			a.out.say(wire.Message{Kind: wire.Told, Text: why(context.Cause(a.lease.Context()))})
+		case <-stopping:
+			stopping = nil
+			a.out.say(wire.Message{Kind: wire.Told, Text: "the agent of this host is being stopped"})
 		case <-killed:
 			killed = nil
 			a.out.say(wire.Message{Kind: wire.Kill})
@@ -266,17 +272,27 @@ func (a *agent) hold(ctx context.Context) error {
 	}
 }
 
-// stopAll is the last resort: the time is over and the run has not given the lock back.
+// stopAll is the last resort: the time is over and the run has not given the lock back. The agent of a host goes on until
+// all is gone: the lease of others is renewed on, and the lock with it, so that nobody else gets that meanwhile.
 func (a *agent) stopAll(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, a.patience())
-	defer cancel()
-	defer a.end(ctx)
 	a.guard.FailStop(ctx)
-	if !a.guard.Stop(ctx, 0) {
-		return fmt.Errorf("%w, and some of its processes cannot be killed", ErrLost)
+	for !a.stop(ctx, 0) {
+		if a.guest == nil {
+			a.end(ctx)
+			return fmt.Errorf("%w, and some of its processes cannot be killed", ErrLost)
+		}
+		<-time.After(killAgain)
 	}
 	a.release(ctx) // if it can be: what is gone or cannot be reached runs out by itself
+	a.end(ctx)
 	return ErrLost
+}
+
+// stop stops the tree for as long as makes sense.
+func (a *agent) stop(ctx context.Context, grace time.Duration) bool {
+	ctx, cancel := context.WithTimeout(ctx, a.patience())
+	defer cancel()
+	return a.guard.Stop(ctx, grace)
 }
 
 func (a *agent) patience() time.Duration { return lastWords * time.Duration(a.ttl.Load()) }
@@ -297,9 +313,6 @@ func (a *agent) orphaned(ctx context.Context) error {
 	if grace == 0 {
 		grace = time.Duration(a.ttl.Load()) / 5
 	}
-	if a.start.Sticky != nil {
-		left = grace // nobody takes the lock meanwhile
-	}
 	if a.guard.Stop(ctx, max(0, min(grace, left))) {
 		return a.release(ctx)
 	}
@@ -311,7 +324,7 @@ func (a *agent) release(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(a.ttl.Load())/2)
 	defer cancel()
 	m := wire.Message{Kind: wire.Released}
-	if err := errors.Join(a.lease.Release(ctx), a.client.Close(ctx)); err != nil {
+	if err := errors.Join(a.lease.Release(ctx), a.hub.leave(ctx, a)); err != nil {
 		m.Text = err.Error()
 	}
 	a.out.say(m)
@@ -322,5 +335,5 @@ func (a *agent) release(ctx context.Context) error {
 func (a *agent) end(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
-	a.client.Close(ctx)
+	a.hub.leave(ctx, a)
 }

@@ -9,4 +9,6 @@
 // When the run dies the agent stops what it has left, and gives the lock back once nothing of it is left. When the agent
 // dies the run stops its command by the same deadlines, which it knows from the acknowledgements. If both are stopped at
 // once nobody is left but the resource: the command's token is void then, see package fence.
+//
+// The agent of a host is the same for many runs: they share a client, and so a lease, for each engine, and nothing else.
 package agent

@@ -15,6 +15,8 @@ func failure(err error, sticky bool) wire.Message {
 	m := wire.Message{Kind: wire.Failed, Fault: wire.Away, Text: err.Error()}
 	var held *cluster.HeldError
 	switch {
+	case errors.Is(err, ErrDenied):
+		m.Fault = wire.Denied
 	case errors.As(err, &held) && held.Foreign, errors.Is(err, etcd.ErrVersion):
 		m.Fault = wire.Unsafe
 	case errors.As(err, &held) && otherMode(held, sticky) != "":

@@ -69,10 +69,16 @@ func kill(t *testing.T, pid int, s syscall.Signal) {
 // clock. After healing all of it is one history. All scenes run at once: nearly all of their time is waiting.
 func TestFaults(t *testing.T) {
 	t.Parallel()
+	play(t, func(*host) {})
+}
+
+// play has all faults happen to hosts that are prepared so.
+func play(t *testing.T, prepare func(first *host)) {
+	t.Helper()
 	etcd := engine(t)
 	var all []*scene
 	for name, f := range faults() {
-		all = append(all, begin(t, etcd, name, f))
+		all = append(all, begin(t, newHosts(t, etcd, name, prepare), f))
 	}
 	for _, s := range all {
 		s.waits()
@@ -108,9 +114,17 @@ type scene struct {
 	released      time.Duration
 }
 
-func begin(t *testing.T, etcd, name string, f fault) *scene {
+// newHosts makes two, the first of them prepared.
+func newHosts(t *testing.T, etcd, name string, prepare func(first *host)) [2]*host {
 	t.Helper()
-	s := &scene{name: name, fault: f, first: newHost(t, name, etcd), second: newHost(t, name, etcd)}
+	both := [2]*host{newHost(t, name, etcd), newHost(t, name, etcd)}
+	prepare(both[0])
+	return both
+}
+
+func begin(t *testing.T, hosts [2]*host, f fault) *scene {
+	t.Helper()
+	s := &scene{name: hosts[0].name, fault: f, first: hosts[0], second: hosts[1]}
 	s.a = s.first.start(append([]string{"--"}, f.how...)...)
 	return s
 }

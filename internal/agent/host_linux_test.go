@@ -2,6 +2,7 @@ package agent_test
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -20,9 +21,6 @@ import (
 	"github.com/solehold/solehold/internal/procfs"
 )
 
-// patience bounds each wait.
-const patience = 60 * time.Second
-
 // ttl is the time to live in these tests; the lock-delay has its least value.
 const ttl = 5 * time.Second
 
@@ -40,6 +38,10 @@ type host struct {
 	at      string   // the engine's address in place of the proxy
 	ttl     string   // in place of ttl
 	command []string // in place of work
+	shared  *shared  // the agent of the host; nil is for one of its own
+
+	fixedURL, extra string // in place of the proxy's; at the end of it
+	user            *syscall.Credential
 }
 
 func newHost(t *testing.T, lock, engine string) *host {
@@ -57,11 +59,10 @@ func (h *host) url() string {
 	if at == "" {
 		at = h.proxy.Addr()
 	}
-	life := h.ttl
-	if life == "" {
-		life = ttl.String()
+	if h.fixedURL != "" {
+		return h.fixedURL
 	}
-	return "etcd://" + at + "/test/dir?ttl=" + life
+	return "etcd://" + at + "/test/dir?ttl=" + cmp.Or(h.ttl, ttl.String()) + h.extra
 }
 
 // run is one `solehold run` on a host.
@@ -72,6 +73,7 @@ type run struct {
 	called time.Duration
 	stderr lockedBuffer
 	done   chan struct{}
+	shared *shared
 }
 
 // lockedBuffer is read while it is written.
@@ -102,6 +104,9 @@ func (h *host) start(args ...string) *run {
 	h.runs++
 	r := &run{t: h.t, file: filepath.Join(h.base, "work"+string(rune('0'+h.runs))), done: make(chan struct{})}
 	line := append([]string{"run", "--cluster", h.url(), "--cluster-name", h.name, "--timeout", patience.String()}, args...)
+	if r.shared = h.shared; h.shared != nil {
+		line = append(line, "--cluster-agent", h.shared.socket)
+	}
 	command := h.command
 	if command == nil {
 		command = append([]string{os.Args[0]}, how...)
@@ -110,6 +115,7 @@ func (h *host) start(args ...string) *run {
 	r.cmd = exec.Command(line[0], line[1:]...)
 	r.cmd.Env = append(append(os.Environ(), workVar+"="+r.file), h.env...)
 	r.cmd.Stderr = &r.stderr
+	r.cmd.SysProcAttr = &syscall.SysProcAttr{Credential: h.user}
 	r.cmd.WaitDelay = 2 * time.Second // a command that outlives its run keeps this pipe: a fault that is planted would hang the test
 	r.called = cluster.SystemClock().Now()
 	if err := r.cmd.Start(); err != nil {
@@ -213,6 +219,9 @@ func (r *run) signal(s syscall.Signal) {
 // agent gives the pid of the agent.
 func (r *run) agent() int {
 	r.t.Helper()
+	if r.shared != nil {
+		return r.shared.cmd.Process.Pid
+	}
 	children, err := procfs.Default().Children(r.cmd.Process.Pid)
 	if err != nil {
 		r.t.Fatal(err)

@@ -4,6 +4,7 @@ import (
 	"io"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/solehold/solehold/internal/agent/wire"
 )
@@ -65,11 +66,17 @@ func (o *outbox) say(m wire.Message) {
 	o.more.Signal()
 }
 
+// goodbye is how long the last words may take: who does not read them holds up nobody.
+const goodbye = 10 * time.Second
+
 // flush ends it when all is sent. What is said afterwards is lost.
 func (o *outbox) flush() {
 	o.mu.Lock()
 	o.closed = true
 	o.more.Signal()
 	o.mu.Unlock()
-	<-o.done
+	select {
+	case <-o.done:
+	case <-time.After(goodbye):
+	}
 }

@@ -15,6 +15,9 @@ import (
 	"github.com/solehold/solehold/internal/agent/wire"
 )
 
+// patience bounds each wait.
+const patience = 60 * time.Second
+
 // fakeGuard writes down what it is asked for.
 type fakeGuard struct {
 	mu   sync.Mutex
@@ -26,6 +29,18 @@ func (g *fakeGuard) note(what string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.did = append(g.did, what)
+}
+
+func (g *fakeGuard) isGone() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.gone
+}
+
+func (g *fakeGuard) die() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.gone = true
 }
 
 func (g *fakeGuard) asked(what string) bool {
@@ -46,9 +61,9 @@ func (g *fakeGuard) Watch(pid int, _ uint64, _ string) error {
 	}
 	return nil
 }
-func (g *fakeGuard) Stop(context.Context, time.Duration) bool { g.note("stop"); return g.gone }
+func (g *fakeGuard) Stop(context.Context, time.Duration) bool { g.note("stop"); return g.isGone() }
 func (g *fakeGuard) Kill(context.Context)                     { g.note("kill") }
-func (g *fakeGuard) Gone(context.Context) bool                { return g.gone }
+func (g *fakeGuard) Gone(context.Context) bool                { return g.isGone() }
 func (g *fakeGuard) FailStop(context.Context)                 { g.note("fail-stop") }
 func (g *fakeGuard) Close()                                   {}
 
@@ -65,6 +80,7 @@ type peer struct {
 func serve(t *testing.T, m *cluster.Memory, gone bool) *peer {
 	t.Helper()
 	ours, theirs := net.Pipe()
+	ours.SetReadDeadline(time.Now().Add(patience))
 	p := &peer{t: t, conn: ours, r: wire.NewReader(ours), guard: &fakeGuard{gone: gone}, engine: m.Client(cluster.Faults{}), ended: make(chan error, 1)}
 	go func() {
 		p.ended <- agent.Serve(context.Background(), theirs, agent.Options{

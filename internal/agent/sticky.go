@@ -11,19 +11,23 @@ import (
 
 // stick takes the sticky claim, or takes it on. It has no lease, so there is nothing to renew and no deadline: it is looked at.
 func (a *agent) stick(ctx context.Context, granted func()) (cluster.Lease, error) {
-	o, err := a.target.Options()
+	t := a.hub.target
+	if a.start.Grace > 0 {
+		t.Grace = a.start.Grace
+	}
+	o, err := t.Options()
 	if err != nil {
 		return nil, err
 	}
 	s := a.start.Sticky
 	a.ttl.Store(int64(o.TTL)) // how long the end is awaited
-	l, err := cluster.Stick(ctx, a.backend, a.start.Name, cluster.StickyOptions{
+	l, err := cluster.Stick(ctx, a.hub.backend, a.start.Name, cluster.StickyOptions{
 		TTL: o.TTL, Grace: o.Grace, Delay: o.Delay, Info: a.start.Info, FailStop: func(string, uint64) { notify(a.failStop) },
 		Nonce: s.Nonce, Token: s.Token, Place: s.Place, Places: s.Places, Settled: s.Settled, Away: s.Away,
 		Limit: a.start.Limit, Floor: a.start.Floor,
 		OnDelay:   func(d time.Duration) { granted(); a.out.say(wire.Message{Kind: wire.Delayed, Limit: d}) },
 		OnSettled: a.settled,
-		OnFailed:  func(error) { a.out.say(wire.Message{Kind: wire.Trouble, Errors: a.errors.Add(1)}) },
+		OnFailed:  func(error) { a.hub.failed() },
 	})
 	if err != nil {
 		return nil, err

@@ -113,8 +113,8 @@ func inner() []layer {
 			nil, list(xsys, "internal/testneed"), "who looks at all directories sees what who looks at one does",
 		},
 		{
-			"internal/agent", list("cluster/...", "internal/agent/wire", "internal/lease", "internal/supervise"), nil,
-			list(".", "internal/procfs", "internal/testneed", "go.etcd.io/etcd", "go.uber.org/zap", "google.golang.org/grpc", xsys), "an agent joins an engine and a tree that must stop",
+			"internal/agent", list("cluster/...", "internal/agent/wire", "internal/lease", "internal/sdnotify", "internal/supervise"), nil,
+			list("internal/testsystemd", ".", "internal/procfs", "internal/testneed", "go.etcd.io/etcd", "go.uber.org/zap", "google.golang.org/grpc", xsys), "an agent joins an engine and a tree that must stop",
 		},
 		{
 			"internal/clustercli", list(".", "cluster", "internal/diagnose", "internal/diagnose/doctor"), list(cobra), list("internal/agent", "cluster/..."),

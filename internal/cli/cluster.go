@@ -13,6 +13,9 @@ import (
 // clusterProgram is the companion that has the clients of the engines.
 const clusterProgram = "solehold-cluster"
 
+// clusterAgentVar names the socket of the agent of this host.
+const clusterAgentVar = "SOLEHOLD_CLUSTER_AGENT"
+
 var errNoCluster error = &supervise.ClusterError{Fault: wire.Missing, Text: "there is no program " + clusterProgram + " beside this one, and none on PATH"}
 
 // inCluster adds the lock of a cluster to a run. All that can be seen to be wrong is
@@ -21,6 +24,9 @@ func (a *app) inCluster(c *supervise.Config, f *runFlags, cmd *cobra.Command) er
 	if c.WithoutCluster = f.noCluster; f.cluster == "" {
 		if f.clusterName != "" || cmd.Flags().Changed("cluster-down") {
 			return usage(cmd, "--cluster-name and --cluster-down are for runs with --cluster")
+		}
+		if cmd.Flags().Changed("cluster-agent") {
+			return usage(cmd, "--cluster-agent is for runs with --cluster")
 		}
 		return nil
 	}
@@ -48,13 +54,20 @@ func (a *app) inCluster(c *supervise.Config, f *runFlags, cmd *cobra.Command) er
 	if err := fitGrace(c, target, cmd); err != nil {
 		return err
 	}
-	agent, ok := findCompanion(clusterProgram)
-	if !ok {
-		return errNoCluster
-	}
 	c.Cluster = &supervise.Cluster{
-		Agent: agent, URL: f.cluster, Name: name, Secrets: []string{cluster.PasswordVariable},
+		URL: f.cluster, Name: name, Secrets: []string{cluster.PasswordVariable},
 		Sticky: f.clusterDown.value == downSticky, Place: target.Engine + " " + target.Prefix,
+	}
+	switch {
+	case c.Cluster.Sticky && cmd.Flags().Changed("cluster-agent"):
+		return usage(cmd, "a sticky claim is kept by an agent of its own: leave out --cluster-agent")
+	case !c.Cluster.Sticky && f.clusterAgent != "":
+		c.Cluster.Socket = absolute(f.clusterAgent)
+		return nil
+	}
+	var ok bool
+	if c.Cluster.Agent, ok = findCompanion(clusterProgram); !ok {
+		return errNoCluster
 	}
 	return nil
 }
@@ -109,7 +122,7 @@ func codeOfCluster(err error) (code int, ok bool) {
 	switch failed.Fault {
 	case wire.Usage:
 		return exitUsage, true
-	case wire.Unsafe, wire.Behind, wire.Kept:
+	case wire.Unsafe, wire.Behind, wire.Kept, wire.Denied:
 		return exitRefused, true
 	case wire.Missing:
 		return exitCreate, true
@@ -136,6 +149,8 @@ func clusterStep(err error) string {
 		return "see docs/cluster.md, \"Claims that outlive the engine\", before anything is broken"
 	case wire.Unsafe:
 		return "find out which engine is the right one before anything is started"
+	case wire.Denied:
+		return "see docs/cluster.md for whom the agent of a host serves; without --cluster-agent each run has its own"
 	case wire.Missing:
 		return "install " + clusterProgram + " beside solehold"
 	}

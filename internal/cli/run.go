@@ -2,6 +2,7 @@ package cli
 
 import (
 	"errors"
+	"os"
 	"strings"
 	"time"
 
@@ -17,6 +18,7 @@ type runFlags struct {
 	name, state                  string
 	noCluster                    bool
 	cluster, clusterName         string
+	clusterAgent                 string
 	wait                         patience
 	grace, timeout               seconds
 	hold, orphans, clusterDown   choice
@@ -62,6 +64,8 @@ func (f *runFlags) registerRun(cmd *cobra.Command) {
 	fl.BoolVar(&f.noCluster, "without-cluster", false, "run without the lock of the cluster where earlier runs had it, this once")
 	fl.StringVar(&f.clusterName, "cluster-name", "", "the lock's name in the cluster, the same on every machine (default: --name)")
 	fl.Var(&f.clusterDown, "cluster-down", "while the engine is away: stop in time; sticky goes on, by a claim that only an operator's break ends")
+	fl.StringVar(&f.clusterAgent, "cluster-agent", os.Getenv(clusterAgentVar), "use the agent of this host that listens there (default: $"+clusterAgentVar+", else one of its own)")
+	fl.Lookup("cluster-agent").DefValue = "" // its text says it
 	fl.Lookup("timeout").Usage = "how long the file system, or the engine of the cluster, may take to answer"
 	fl.IntVar(&f.startedFD, "started-fd", 0, "tell on this descriptor how the start went")
 	fl.MarkHidden("started-fd")

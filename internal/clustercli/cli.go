@@ -25,6 +25,8 @@ type Env struct {
 	Open func(cluster.Target) (cluster.Backend, error)
 	// Sources are where secrets come from.
 	Sources cluster.Sources
+	// Agent is the agent of a host.
+	Agent func(ctx context.Context, h Host) error
 }
 
 // Exit codes, as those of solehold.
@@ -97,7 +99,7 @@ it is a command of solehold itself, because it takes the directory.`,
 	fl.DurationVar(&a.timeout, "timeout", solehold.DefaultTimeout, "how long the engine may take to answer")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usagef("%v", err) })
 	root.CompletionOptions.DisableDefaultCmd = true
-	root.AddCommand(a.statusCommand(), a.historyCommand(), a.doctorCommand(), a.watchCommand(), a.breakCommand(), a.raiseCommand())
+	root.AddCommand(a.statusCommand(), a.historyCommand(), a.doctorCommand(), a.watchCommand(), a.breakCommand(), a.raiseCommand(), a.agentCommand())
 	return root
 }
 

@@ -42,7 +42,7 @@ func AgentConn() (io.ReadWriteCloser, error) {
 type agent struct {
 	c       Cluster
 	conn    *os.File
-	process *os.Process
+	process *os.Process         // nil where it is that of the host
 	heard   <-chan wire.Message // closed when the agent is gone
 	granted wire.Message
 	timer   cluster.Timer // runs out also when the machine sleeps until then: Go's own would be late by that
@@ -59,23 +59,22 @@ type agent struct {
 	untold chan struct{} // closed when nobody writes it down any more
 }
 
-// newAgent starts it. It is a child of this process, and no part of the command's tree.
+// newAgent starts it, a child of this process and no part of the command's tree, or
+// finds that of the host.
 func newAgent(c Cluster) (*agent, error) {
 	if st, err := procfs.Default().Stat(0); err != nil || st.PID != os.Getpid() {
 		return nil, errors.New("/proc is that of another pid namespace: mount its own there")
 	}
-	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		return nil, os.NewSyscallError("socketpair", err)
+	a := &agent{c: c, due: make(chan struct{}, 1), notes: make(chan journal.Lease, 1)}
+	begin := a.pair
+	if c.Socket != "" {
+		begin = a.dial
 	}
-	theirs := os.NewFile(uintptr(fds[1]), "agent")
-	defer theirs.Close()
-	unix.SetNonblock(fds[0], true)
-	a := &agent{c: c, conn: os.NewFile(uintptr(fds[0]), "agent"), due: make(chan struct{}, 1), notes: make(chan journal.Lease, 1)}
-	if a.timer, err = cluster.SystemClock().Timer(a.ring); err == nil {
-		err = a.start(theirs)
+	if err := begin(); err != nil {
+		return nil, err
 	}
-	if err != nil {
+	var err error
+	if a.timer, err = cluster.SystemClock().Timer(a.ring); err != nil {
 		a.conn.Close()
 		return nil, err
 	}
@@ -86,6 +85,23 @@ func newAgent(c Cluster) (*agent, error) {
 	a.heard = heard
 	go a.listen(heard)
 	return a, nil
+}
+
+// pair starts one with a socket that nobody else has.
+func (a *agent) pair() error {
+	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return os.NewSyscallError("socketpair", err)
+	}
+	theirs := os.NewFile(uintptr(fds[1]), "agent")
+	defer theirs.Close()
+	unix.SetNonblock(fds[0], true)
+	a.conn = os.NewFile(uintptr(fds[0]), "agent")
+	if err := a.start(theirs); err != nil {
+		a.conn.Close()
+		return err
+	}
+	return nil
 }
 
 // start gives it a group of its own: the keys of a terminal are for the command.
@@ -134,7 +150,7 @@ func (a *agent) listen(heard chan<- wire.Message) {
 func (a *agent) acquire(ctx context.Context, m wire.Message, limit time.Duration, say func(string, ...any)) error {
 	m.Kind, m.URL, m.Name = wire.Start, a.c.URL, a.c.Name
 	m.Limit = limit / 10 * 7 // the agent says better than its silence what is wrong
-	if err := wire.Write(a.conn, m); err != nil {
+	if err := a.introduce(m); err != nil {
 		return a.gone()
 	}
 	var late <-chan time.Time
@@ -146,8 +162,10 @@ func (a *agent) acquire(ctx context.Context, m wire.Message, limit time.Duration
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-late:
-			a.process.Kill() // what it may have asked for runs out
-			return &ClusterError{wire.Away, fmt.Sprintf("%s did not answer within %s", a.c.Agent, limit+m.Wait)}
+			if a.process != nil {
+				a.process.Kill() // what it may have asked for runs out
+			}
+			return &ClusterError{wire.Away, fmt.Sprintf("%s did not answer within %s", a.c.keeper(), limit+m.Wait)}
 		case m, ok := <-a.heard:
 			switch {
 			case !ok:
@@ -178,7 +196,7 @@ func (a *agent) acquire(ctx context.Context, m wire.Message, limit time.Duration
 }
 
 func (a *agent) gone() error {
-	return &ClusterError{wire.Away, fmt.Sprintf("%s, which speaks with the cluster's engine, has ended", a.c.Agent)}
+	return &ClusterError{wire.Away, fmt.Sprintf("%s, which speaks with the cluster's engine, has ended", a.c.keeper())}
 }
 
 // renewed moves the deadlines.

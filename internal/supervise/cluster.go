@@ -16,6 +16,8 @@ const AgentVerb = "agent"
 type Cluster struct {
 	// Agent is the program that speaks with the engine: solehold-cluster.
 	Agent string
+	// Socket is where the agent of this host listens, which is used instead; "" is for one of its own.
+	Socket string
 	// URL says where the engine is. It has no secrets.
 	URL string
 	// Name is the lock: the same on every machine.
@@ -25,6 +27,14 @@ type Cluster struct {
 	Place  string
 	// Secrets are environment variables for the agent alone. A run removes them from its own environment.
 	Secrets []string
+}
+
+// keeper names the agent for people.
+func (c Cluster) keeper() string {
+	if c.Socket != "" {
+		return "the agent at " + c.Socket
+	}
+	return c.Agent
 }
 
 // ClusterHeldError says that another machine has the lock.

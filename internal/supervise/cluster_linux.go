@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/solehold/solehold"
@@ -24,17 +25,23 @@ func (r *runner) takeCluster(ctx context.Context) error {
 		return err
 	}
 	defer seen.state.Close()
+	state := r.c.Options.StateDir
+	if state != "" { // the agent of a host works elsewhere
+		if state, err = filepath.Abs(state); err != nil {
+			return err
+		}
+	}
 	host, _ := os.Hostname()
 	ask := wire.Message{
 		Info:  fmt.Sprintf("%s on host %s, pid %d, %s", r.lock.Name(), host, os.Getpid(), r.lock.Dir()),
-		Grace: r.c.Grace, Wait: r.c.Options.Wait, Floor: seen.token, Dir: r.lock.Dir(), State: r.c.Options.StateDir,
+		Grace: r.c.Grace, Wait: r.c.Options.Wait, Floor: seen.token, Dir: r.lock.Dir(), State: state,
 	}
 	if ask.Sticky, err = r.sticky(seen); err != nil {
 		return err
 	}
 	a, err := newAgent(*r.c.Cluster)
 	if err != nil {
-		return &ClusterError{wire.Away, fmt.Sprintf("%s cannot be started: %v", r.c.Cluster.Agent, err)}
+		return &ClusterError{wire.Away, fmt.Sprintf("%s cannot be had: %v", r.c.Cluster.keeper(), err)}
 	}
 	err = r.stuck(seen, ask.Sticky, a.acquire(ctx, ask, r.c.patience(), r.c.Say))
 	if err == nil {

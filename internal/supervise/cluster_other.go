@@ -31,6 +31,27 @@ func AgentConn() (io.ReadWriteCloser, error) { return nil, errors.ErrUnsupported
 // ForgetSticky is not written for this system yet.
 func ForgetSticky(string, string, string) error { return errors.ErrUnsupported }
 
+// AgentListener is not written for this system yet.
+type AgentListener struct{}
+
+// ListenAgent is not written for this system yet.
+func ListenAgent(string, int) (*AgentListener, error) { return nil, errors.ErrUnsupported }
+
+// Accept accepts nobody.
+func (*AgentListener) Accept() (*AgentPeer, error) { return nil, errors.ErrUnsupported }
+
+// Close does nothing.
+func (*AgentListener) Close() error { return nil }
+
+// AgentPeer is nobody here.
+type AgentPeer struct{ io.ReadWriteCloser }
+
+// UID is that of nobody.
+func (*AgentPeer) UID() uint32 { return ^uint32(0) }
+
+// NewGuard is not written for this system yet.
+func (*AgentPeer) NewGuard(string, string) (*Guard, error) { return nil, errors.ErrUnsupported }
+
 // Guard is not written for this system yet.
 type Guard struct{}
 

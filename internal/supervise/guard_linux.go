@@ -29,30 +29,52 @@ type Guard struct {
 	left    *target
 	dir     string
 	o       solehold.Options
+	token   uint64  // of the run's lock of the directory; 0 where that cannot be read
+	peer    *uint32 // the user whose processes may be stopped; nil is for all that this process may
 }
 
 // NewGuard guards the run that is the parent of this process and holds dir.
 func NewGuard(dir, state string) (*Guard, error) {
-	proc, parent := procfs.Default(), os.Getppid()
-	st, err := proc.Stat(parent)
+	parent := os.Getppid()
+	g, err := newGuard(parent, dir, state)
 	if err != nil {
-		return nil, fmt.Errorf("the run that started this agent cannot be seen in /proc: %w", err)
-	}
-	h, err := open(proc, parent, st.StartTicks)
-	if err != nil {
-		return nil, fmt.Errorf("the run that started this agent, pid %d: %w", parent, err)
+		return nil, fmt.Errorf("the run that started this agent: %w", err)
 	}
 	if os.Getppid() != parent { // it died, and what was opened may be another
-		h.Close()
+		g.Close()
 		return nil, errNoParent
 	}
-	g := &Guard{proc: proc, wrapper: h, start: st.StartTicks, left: newTarget(), dir: dir, o: solehold.Options{StateDir: state}}
 	self := os.Getpid()
-	g.tree = tree{proc: proc, self: parent, strangers: map[int]uint64{}, exempt: func(pid int) bool { return pid == self }}
-	for _, st := range g.tree.members() {
-		g.tree.strangers[st.PID] = st.StartTicks // there is no command yet
-	}
+	g.tree.exempt = func(pid int) bool { return pid == self }
+	g.begin()
 	return g, nil
+}
+
+// newGuard takes hold of the run. Whether the pid still is the run's the caller
+// must see afterwards.
+func newGuard(pid int, dir, state string) (*Guard, error) {
+	proc := procfs.Default()
+	st, err := proc.Stat(pid)
+	if err != nil {
+		return nil, fmt.Errorf("pid %d cannot be seen in /proc: %w", pid, err)
+	}
+	h, err := open(proc, pid, st.StartTicks)
+	if err != nil {
+		return nil, fmt.Errorf("pid %d: %w", pid, err)
+	}
+	g := &Guard{proc: proc, wrapper: h, start: st.StartTicks, left: newTarget(), dir: dir, o: solehold.Options{StateDir: state}}
+	g.tree = tree{proc: proc, self: pid, strangers: map[int]uint64{}}
+	return g, nil
+}
+
+// begin looks what there is before the command.
+func (g *Guard) begin() {
+	for _, st := range g.tree.members() {
+		g.tree.strangers[st.PID] = st.StartTicks
+	}
+	if s, err := solehold.Inspect(context.Background(), g.dir, &g.o); err == nil {
+		g.token = s.Token
+	}
 }
 
 var errNoParent = errors.New("the run that started this agent is gone")
@@ -61,12 +83,12 @@ var errNoParent = errors.New("the run that started this agent is gone")
 // directory of its cgroup, or "". What is not the run's own is refused.
 func (g *Guard) Watch(pid int, start uint64, group string) error {
 	g.left.keep(nil)
-	g.tree.cgroup = nil
+	g.leaveGroup()
 	if group != "" {
-		if err := g.ownGroup(group); err != nil {
+		var err error
+		if g.tree.cgroup, err = g.ownGroup(group); err != nil {
 			return err
 		}
-		g.tree.cgroup = &cgroup{path: group}
 	}
 	if pid == 0 {
 		return nil
@@ -82,17 +104,32 @@ func (g *Guard) Watch(pid int, start uint64, group string) error {
 	return nil
 }
 
-// ownGroup checks that a directory is the cgroup that the run has made for itself.
-func (g *Guard) ownGroup(path string) error {
+// ownGroup opens the cgroup that the run has made for itself: whatever its path
+// leads to later, it stays that one.
+func (g *Guard) ownGroup(path string) (*cgroup, error) {
 	pid, start, ok := groupOwner(filepath.Base(path))
 	if !ok || pid != g.tree.self || start != g.start || filepath.Clean(path) != path {
-		return fmt.Errorf("%s is not the cgroup of pid %d", path, g.tree.self)
+		return nil, fmt.Errorf("%s is not the cgroup of pid %d", path, g.tree.self)
+	}
+	fd, err := unix.Open(path, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, &os.PathError{Op: "open", Path: path, Err: err}
 	}
 	var fs unix.Statfs_t
-	if err := unix.Statfs(path, &fs); err != nil || fs.Type != unix.CGROUP2_SUPER_MAGIC {
-		return fmt.Errorf("%s is no cgroup of version 2", path)
+	var st unix.Stat_t
+	err = errors.Join(unix.Fstatfs(fd, &fs), unix.Fstat(fd, &st))
+	if err != nil || fs.Type != unix.CGROUP2_SUPER_MAGIC || g.peer != nil && st.Uid != *g.peer {
+		unix.Close(fd)
+		return nil, fmt.Errorf("%s is no cgroup of version 2 that pid %d has made", path, g.tree.self)
 	}
-	return nil
+	return &cgroup{path: fmt.Sprintf("/proc/self/fd/%d", fd), fd: fd}, nil
+}
+
+func (g *Guard) leaveGroup() {
+	if g.tree.cgroup != nil {
+		unix.Close(g.tree.cgroup.fd)
+		g.tree.cgroup = nil
+	}
 }
 
 // Orphaned reports whether the run is dead.
@@ -136,15 +173,16 @@ func (g *Guard) gather(ctx context.Context) {
 	if !g.Orphaned() {
 		return
 	}
-	pids, err := solehold.Sharers(ctx, g.dir, &g.o)
-	if err != nil {
+	pids, err := g.sharers(ctx)
+	if err != nil || len(pids) == 0 {
 		return
 	}
 	sharers := newTarget()
 	sharers.take(pids)
-	if pids, err = solehold.Sharers(ctx, g.dir, &g.o); err == nil {
-		sharers.keep(pids) // those are held by their descriptors, and share it now
+	if pids, err = g.sharers(ctx); err != nil {
+		pids = nil
 	}
+	sharers.keep(pids) // those are held by their descriptors, and share it now
 	for pid, h := range sharers.grips {
 		if g.left.grips[pid] == nil && pid != os.Getpid() {
 			g.left.grips[pid] = h
@@ -152,6 +190,20 @@ func (g *Guard) gather(ctx context.Context) {
 		}
 		h.Close()
 	}
+}
+
+// sharers lists who shares the lock of the dead run. As soon as a successor has
+// taken it, on this host, all of the run's have let go.
+func (g *Guard) sharers(ctx context.Context) ([]int, error) {
+	pids, err := solehold.Sharers(ctx, g.dir, &g.o)
+	if err != nil || len(pids) == 0 || g.token == 0 {
+		return pids, err
+	}
+	s, err := solehold.Inspect(ctx, g.dir, &g.o)
+	if err == nil && s.Token > g.token {
+		return nil, nil
+	}
+	return pids, err
 }
 
 // Gone reports whether nothing of the tree is left, as far as can be proven here:
@@ -169,7 +221,7 @@ func (g *Guard) Gone(ctx context.Context) bool {
 	if !g.Orphaned() {
 		return len(g.tree.members()) == 0
 	}
-	pids, err := solehold.Sharers(ctx, g.dir, &g.o)
+	pids, err := g.sharers(ctx)
 	return err == nil && len(pids) == 0
 }
 
@@ -193,6 +245,7 @@ func (g *Guard) FailStop(ctx context.Context) {
 
 // Close closes what is open; nothing is touched.
 func (g *Guard) Close() {
+	g.leaveGroup()
 	g.left.close()
 	g.wrapper.Close()
 }

@@ -23,7 +23,10 @@ type birth struct {
 
 // target is processes that will be stopped although they are no children of this
 // one. Each is held by a handle, so that no signal ever reaches another one.
-type target struct{ grips map[int]*grip }
+type target struct {
+	grips map[int]*grip
+	spare func(pid int) bool // what gets no signal; may be nil
+}
 
 // stopping is how they are stopped.
 type stopping struct {
@@ -107,7 +110,10 @@ func (t *target) stop(ctx context.Context, how stopping) error {
 // signal counts those that it reached. The error is that of one that lives and
 // may not be signalled.
 func (t *target) signal(s syscall.Signal) (heard int, err error) {
-	for _, g := range t.grips {
+	for pid, g := range t.grips {
+		if t.spare != nil && t.spare(pid) {
+			continue
+		}
 		switch sendErr := g.Signal(s); sendErr {
 		case nil, syscall.ESRCH:
 			heard++

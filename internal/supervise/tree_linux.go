@@ -29,6 +29,7 @@ type tree struct {
 	strangers map[int]uint64 // pid, start
 
 	exempt func(pid int) bool // what runs below us beside the command; may be nil
+	spare  func(pid int) bool // what gets no signal, although it counts; may be nil
 }
 
 func newTree(proc procfs.FS) *tree {
@@ -164,7 +165,9 @@ func (t *tree) signal(sig syscall.Signal) {
 		if err != nil {
 			continue // gone meanwhile
 		}
-		h.Signal(sig)
+		if t.spare == nil || !t.spare(m.PID) {
+			h.Signal(sig)
+		}
 		h.Close()
 	}
 }

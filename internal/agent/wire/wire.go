@@ -1,6 +1,6 @@
-// Package wire is what `solehold run` and its cluster agent say to each other over a socket pair: JSON objects, one a
-// line. The socket pair is the only peer there is; what comes over it is bounded and checked all the same, and a kind that
-// is not known ends the conversation: half understood deadlines are worse than none.
+// Package wire is what `solehold run` and its cluster agent say to each other over a socket: JSON objects, one a line.
+// What comes over it is bounded and checked, also where it is a socket pair that nobody else has, and a kind that is not
+// known ends the conversation: half understood deadlines are worse than none.
 //
 //	run    start               the lock that is wanted, and where
 //	agent  waiting*, delayed   who has it; how long the one before may still work
@@ -66,6 +66,7 @@ const (
 	Gone    Fault = "gone"    // the sticky claim of an earlier start was broken, or has gone elsewhere
 	Stopped Fault = "stopped" // the wait was ended
 	Missing Fault = "missing" // there is no agent to be started
+	Denied  Fault = "denied"  // the agent of the host does not serve this run
 )
 
 // Message is one line. Which fields are set depends on the kind.

@@ -1,0 +1,127 @@
+package agent_test
+
+import (
+	"fmt"
+	"net"
+	"os/exec"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/solehold/solehold/cluster"
+	"github.com/solehold/solehold/internal/testneed"
+)
+
+// redis starts a redis-server on a free port and gives its address.
+func redis(t *testing.T) string {
+	t.Helper()
+	path := testneed.Program(t, "redis-server", "apt-get install redis-server")
+	starting.Lock()
+	defer starting.Unlock()
+	addr := freeURL().Host
+	_, port, _ := strings.Cut(addr, ":")
+	cmd := exec.Command(path, "--port", port, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", t.TempDir())
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		cmd.Process.Kill()
+		cmd.Wait()
+	})
+	until(t, "redis-server does not start", func() bool {
+		c, err := net.Dial("tcp", addr)
+		if err == nil {
+			c.Close()
+		}
+		return err == nil
+	})
+	return addr
+}
+
+// One agent keeps locks at two engines, each with a client of its own: what happens to one engine is nothing to the runs at
+// the other. When the agent dies all of them end in time.
+func TestSharedByTwoEngines(t *testing.T) {
+	t.Parallel()
+	h := newHost(t, "", redis(t))
+	first, second := "redis://"+h.proxy.Addr()+"/test?ttl="+ttl.String(), "etcd://"+engine(t)+"/test/dir?ttl="+ttl.String()
+	s := share(t, h.base, first, "--cluster", second)
+	runs := map[string][]*run{}
+	for _, url := range []string{first, second} {
+		for i := range 3 {
+			r := newHost(t, fmt.Sprint("lock ", i), "127.0.0.1:1")
+			r.shared, r.fixedURL = s, url
+			runs[url] = append(runs[url], r.start("--", "stubborn"))
+		}
+		for _, r := range runs[url] {
+			r.works()
+		}
+	}
+	runs[first][0].signal(syscall.SIGKILL) // its tree is stopped, and then its lock given back
+	runs[first][0].ended()
+	begin := cluster.SystemClock().Now()
+	again := newHost(t, "lock 0", "127.0.0.1:1")
+	again.shared, again.fixedURL = s, first
+	r := again.start("--wait", "forever")
+	if took := r.works().Owned - begin; took < 0 || runs[first][0].acted() > r.works().Owned {
+		t.Errorf("owned after %v, and the one before has acted since", took)
+	}
+	h.proxy.Cut()
+	for _, r := range append(runs[first][1:], r) {
+		if code := r.ended(); code != lost && code != killed {
+			t.Errorf("code %d: %s", code, r.stderr.String())
+		}
+	}
+	from := runs[second][0].acted()
+	until(t, "a run at another engine was hurt", func() bool { return runs[second][0].acted() > from })
+	s.signal(syscall.SIGKILL)
+	at := cluster.SystemClock().Now()
+	last := time.Duration(0)
+	for _, r := range runs[second] {
+		if code := r.ended(); code != lost {
+			t.Errorf("code %d: %s", code, r.stderr.String())
+		}
+		last = max(last, r.acted()-at)
+	}
+	if t.Logf("the last act came %v after the agent was killed, with a ttl of %v", last, ttl); last >= ttl {
+		t.Error("a command worked on without a lock")
+	}
+}
+
+// Runs of one host that wait for the same lock at one agent have it one after another.
+func TestSharedQueue(t *testing.T) {
+	t.Parallel()
+	etcd := engine(t)
+	h := newHost(t, "x", etcd)
+	s := share(t, h.base, h.url())
+	var runs []*run
+	for range 5 {
+		next := newHost(t, "x", etcd)
+		next.shared, next.fixedURL = s, h.url()
+		runs = append(runs, next.start("--wait", "forever"))
+	}
+	var tokens []uint64
+	for range runs {
+		var owner *run
+		until(t, "nobody has it", func() bool {
+			i := slices.IndexFunc(runs, (*run).started)
+			if i >= 0 {
+				owner, runs = runs[i], slices.Delete(slices.Clone(runs), i, i+1)
+			}
+			return i >= 0
+		})
+		b := owner.works()
+		for _, r := range runs {
+			if r.started() {
+				t.Fatal("two owners")
+			}
+		}
+		tokens = append(tokens, b.Token)
+		owner.signal(syscall.SIGTERM)
+		owner.ended()
+	}
+	if !slices.IsSorted(tokens) || len(slices.Compact(tokens)) != 5 {
+		t.Errorf("tokens %v", tokens)
+	}
+}
