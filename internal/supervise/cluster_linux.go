@@ -24,6 +24,7 @@ func (r *runner) takeCluster(ctx context.Context) error {
 		return err
 	}
 	defer seen.state.Close()
+	noteEngine(seen.state, *r.c.Cluster)
 	a, err := newAgent(*r.c.Cluster)
 	if err != nil {
 		return &ClusterError{wire.Away, fmt.Sprintf("%s cannot be started: %v", r.c.Cluster.Agent, err)}
