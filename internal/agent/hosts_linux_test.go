@@ -209,6 +209,7 @@ func oneHistory(t *testing.T, machines ...*machine) {
 		Kind, Detail string
 	}
 	var all []event
+	told := map[int]int{} // by host: the tenures of all hosts that its directory tells of
 	for _, m := range machines {
 		_, text := exited(t, tool, "history", "--json", m.dir)
 		for line := range strings.Lines(text) {
@@ -216,8 +217,12 @@ func oneHistory(t *testing.T, machines ...*machine) {
 			if err := json.Unmarshal([]byte(line), &e); err != nil {
 				t.Fatal(err, line)
 			}
-			if e.Kind == "acquired" && strings.HasPrefix(e.Detail, "lock of the cluster: ") {
+			switch {
+			case e.Kind == "acquired" && strings.HasPrefix(e.Detail, "lock of the cluster: "):
 				all = append(all, e)
+				told[m.n]++
+			case e.Kind == "acquired" && strings.HasPrefix(e.Detail, "elsewhere: "):
+				told[m.n]++
 			}
 		}
 	}
@@ -232,6 +237,11 @@ func oneHistory(t *testing.T, machines ...*machine) {
 	}
 	if len(all) != 3 {
 		t.Fatalf("%d tenures, want 3: %+v", len(all), all)
+	}
+	for _, m := range machines {
+		if told[m.n] != len(all) {
+			t.Errorf("the history of host %d has %d tenures, want %d", m.n, told[m.n], len(all))
+		}
 	}
 	code, text := exited(t, tool, "history", "--json", "--cluster", machines[0].url(), "kb")
 	lines := slices.Collect(strings.Lines(text))

@@ -49,3 +49,9 @@ func ownerOf(st fs.FileInfo) string {
 	}
 	return ""
 }
+
+// oursOrRoots reports whether a file is of the user who runs this, or of root.
+func oursOrRoots(st fs.FileInfo) bool {
+	sys, ok := st.Sys().(*syscall.Stat_t)
+	return ok && (sys.Uid == 0 || int(sys.Uid) == unix.Geteuid())
+}

@@ -32,7 +32,9 @@ turned away again and again are counted, not all listed.
 
 Where there is a journal of systemd, run, watch, release and clean tell it the
 same events (journalctl SOLEHOLD_DIR=PATH). Both are read, each event is shown once,
-and where they disagree that is said.`,
+and where they disagree that is said. Where the directory has the lock of a cluster
+and the engine answers within ` + clusterPatience.String() + `, what happened on other hosts is shown too;
+history --cluster URL NAME is the engine's alone.`,
 		Example: `  solehold history /srv/kb/data
   solehold history --kind refused --since 24h /srv/kb/data
   solehold history --json /srv/kb/data | jq -r .kind | sort | uniq -c`,
@@ -58,7 +60,8 @@ func (a *app) history(cmd *cobra.Command, f *historyFlags, dir string) error {
 	if err != nil {
 		return openError(dir, err)
 	}
-	events := f.choose(h.Events, time.Now())
+	all, notes := withCluster(cmd.Context(), dir, f.state, h.Events)
+	events := f.choose(all, time.Now())
 	if a.json {
 		for _, e := range events {
 			a.printJSON(a.env.Stdout, e)
@@ -69,7 +72,7 @@ func (a *app) history(cmd *cobra.Command, f *historyFlags, dir string) error {
 	if h.Skipped > 0 {
 		a.say("%d lines of the history could not be read (torn by a crash or a full disk, or not ours)", h.Skipped)
 	}
-	for _, note := range h.Notes {
+	for _, note := range append(h.Notes, notes...) {
 		a.say("%s", note)
 	}
 	return nil

@@ -25,6 +25,7 @@ func (r *runner) takeCluster(ctx context.Context) error {
 		return err
 	}
 	defer seen.state.Close()
+	noteEngine(seen.state, *r.c.Cluster)
 	state := r.c.Options.StateDir
 	if state != "" { // the agent of a host works elsewhere
 		if state, err = filepath.Abs(state); err != nil {
