@@ -91,7 +91,7 @@ Exit codes:
 	f.StringArrayVar(&at.clusters, "cluster", nil, "the `URL` of an engine, as solehold run has it: show who has its locks, on whatever machine (again for more)")
 	f.DurationVar(&o.Overview.MaxAge, "max-age", 0, "also tell of directories that are held for longer, e.g. 24h")
 	f.DurationVar(&o.Overview.Timeout, "timeout", 2*time.Second, "how long a file system may take to answer")
-	f.DurationVar(&o.Overview.Examine, "examine", overview.DefaultExamine, "the shortest pause between two looks of doctor")
+	f.DurationVar(&o.Overview.Examine, "examine", overview.DefaultExamine, "the shortest pause between two looks of doctor; less than this one costs more")
 	for _, name := range []string{"textfile", "root"} {
 		cmd.MarkFlagDirname(name) // whose only error is that there is no such flag
 	}

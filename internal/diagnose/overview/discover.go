@@ -30,7 +30,7 @@ type lockList struct {
 
 // calm is how much longer than a look for holders the pause after it is at least: on
 // a host where many come and go each second they are found a little later.
-const calm = 150
+const calm = 50
 
 // rest says whether it is too early to look for holders again.
 func (l *lockList) rest() bool { return time.Since(l.sought) < calm*l.took }

@@ -82,7 +82,7 @@ func TestQuietLook(t *testing.T) {
 		if opened != looks || listed != 0 {
 			t.Errorf("%d files of the kernel's were opened, %d folders listed", opened, listed)
 		}
-		if n := asked.Load(); n == 0 || n > looks*many*6/10 {
+		if n := asked.Load(); n == 0 || n > looks*many*4/10 {
 			t.Errorf("%d files were asked for in %d looks at %d directories", n, looks, many)
 		}
 		locks("")
@@ -95,7 +95,7 @@ func TestQuietLook(t *testing.T) {
 			if d, _ := look().Find(dirs[3]); d.Refusals == 2 {
 				break
 			}
-			if i == many/100 {
+			if i > many/100 {
 				t.Fatal("a change was not seen")
 			}
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -25,7 +24,8 @@ type reader struct {
 	known  bool      // it was read at least once
 	asked  time.Time // when the files were looked at
 	locked time.Time // and the lock file among them
-	probed bool      // somebody writes down the answers of the service
+	pace   time.Duration
+	probed bool // somebody writes down the answers of the service
 	when   time.Time
 	key    datadir.Key // of the directory
 	lock   datadir.Key // of the lock file
@@ -42,7 +42,7 @@ type signature [3]stamp
 type stamp struct {
 	there bool
 	size  int64
-	time  time.Time
+	nano  int64 // when it was changed
 }
 
 // again is after what time a row is read anew that may have changed without a
@@ -54,18 +54,17 @@ func (r *reader) again() time.Duration {
 	return 5 * time.Minute
 }
 
-// how a directory is looked at.
-type how struct {
-	forced bool          // the kernel's list of locks has changed for it
-	pace   time.Duration // its files were not asked for before, if that is less long ago
+// rests says that its files were asked for less than pace ago, and it need not be read
+// anew for another reason.
+func (r *reader) rests(pace time.Duration) bool {
+	r.pace = pace
+	return time.Since(r.asked) < pace && time.Since(r.when) < r.again()
 }
 
-// look asks the file system what has changed, and reads that.
-func (r *reader) look(ctx context.Context, o *solehold.Options, h how) (changed bool) {
-	quiet := r.known && !h.forced && time.Since(r.when) < r.again()
-	if quiet && time.Since(r.asked) < h.pace {
-		return false
-	}
+// look asks the file system what has changed, and reads that. forced says that the
+// kernel's list of locks has changed for this directory.
+func (r *reader) look(ctx context.Context, o *solehold.Options, forced bool) (changed bool) {
+	quiet := r.known && !forced && time.Since(r.when) < r.again()
 	r.asked = time.Now()
 	now := r.sign(!quiet)
 	if quiet && now == r.seen {
@@ -87,9 +86,13 @@ const (
 	healthFile
 )
 
-// lockPause is the time between two looks at a lock file. What a holder writes there is
-// told in its history as well, with each event.
-const lockPause = 5 * time.Second
+// lockPause is the time between two looks at a lock file, and lockTurn how often the
+// other files are looked at meanwhile on a host with many directories. What a holder
+// writes there is told in its history as well, with each event.
+const (
+	lockPause = 5 * time.Second
+	lockTurn  = 3
+)
 
 // sign makes one to three calls, and opens nothing; whole means that all are made.
 // Without its lock file a directory may be gone: then it is asked for as well.
@@ -98,7 +101,7 @@ func (r *reader) sign(whole bool) (s signature) {
 		r.at(filepath.Join(r.path, datadir.StateName))
 	}
 	s[historyFile], s[lockFile] = r.stat(r.files[historyFile]), r.seen[lockFile]
-	if whole || time.Since(r.locked) >= lockPause || !s[historyFile].there || s[historyFile] != r.seen[historyFile] {
+	if whole || time.Since(r.locked) >= max(lockPause, lockTurn*r.pace) || !s[historyFile].there || s[historyFile] != r.seen[historyFile] {
 		s[lockFile], r.locked = r.stat(r.files[lockFile]), r.asked
 	}
 	switch {
@@ -115,14 +118,6 @@ func (r *reader) at(state string) [3]string {
 		r.files[i] = state + "/" + name
 	}
 	return r.files
-}
-
-func stampOf(path string) stamp {
-	st, err := os.Lstat(path)
-	if err != nil {
-		return stamp{}
-	}
-	return stamp{true, st.Size(), st.ModTime()}
 }
 
 // onlyHealth says whether nothing changed but the newest answer of the service.

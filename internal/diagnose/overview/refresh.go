@@ -60,13 +60,25 @@ func (b *inbox) take() []result {
 // mostAsked is how many directories are asked each second whether their files are as
 // they were: where there are more it takes some seconds until all were. Who comes and
 // goes is seen at once in any case, in the kernel's list.
-const mostAsked = 150
+const mostAsked = 100
+
+// paces are the times between two looks at the files of a directory: of one that was
+// named, and of one that was found. Those that were named go before.
+func (w *Watcher) paces() (named, found time.Duration) {
+	n := 0
+	for _, e := range w.entries {
+		if e.named {
+			n++
+		}
+	}
+	return time.Duration(n/mostAsked) * time.Second, time.Duration(len(w.entries)/mostAsked) * time.Second
+}
 
 // job is one directory to look at.
 type job struct {
 	entry  *entry
 	reader *reader
-	how    how
+	forced bool
 	again  bool // the row is told even if it is as it was
 }
 
@@ -81,7 +93,7 @@ func (w *Watcher) refresh(ctx context.Context) {
 			e.point = w.mountOf(e.path)
 		}
 	}
-	pace := time.Duration(len(w.entries)/mostAsked) * time.Second
+	named, found := w.paces()
 	jobs := map[string][]job{}
 	for _, e := range w.entries {
 		point := e.point
@@ -91,7 +103,14 @@ func (w *Watcher) refresh(ctx context.Context) {
 			w.silent(e)
 			continue
 		}
-		jobs[point] = append(jobs[point], job{e, e.reader, how{e.forced, pace}, !e.read || e.row.hung()})
+		pace := found
+		if e.named {
+			pace = named
+		}
+		if e.read && !e.forced && !e.row.hung() && e.reader.rests(pace) {
+			continue
+		}
+		jobs[point] = append(jobs[point], job{e, e.reader, e.forced, !e.read || e.row.hung()})
 		e.forced = false
 	}
 	for point, list := range jobs {
@@ -127,7 +146,7 @@ const sign = 32
 func (at where) work(ctx context.Context, in *inbox, jobs []job) {
 	defer in.put(result{group: at.point})
 	for i, j := range jobs {
-		changed := j.reader.look(ctx, at.o, j.how)
+		changed := j.reader.look(ctx, at.o, j.forced)
 		switch {
 		case changed || j.again:
 			row := j.reader.row
