@@ -29,7 +29,7 @@ func TestEachAlertFires(t *testing.T) {
 			dirs = append(dirs, s.value)
 		}
 	}
-	h.serve(dirs...)
+	h.serve(append(dirs, "--cluster", "etcd://"+etcd[0]+"/deploy?ttl=20s")...)
 	p := newPrometheus(t, h, etcd)
 	until(t, "both jobs are scraped", func() bool { n, _ := p.asks("up == 1"); return n == 1+len(etcd) })
 	until(t, "doctor has looked", func() bool { n, _ := p.asks("solehold_findings"); return n > 0 })
