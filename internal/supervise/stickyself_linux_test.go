@@ -1,3 +1,5 @@
+//go:build !solehold_portable
+
 package supervise
 
 import (
