@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strconv"
+	"time"
 
 	"github.com/solehold/solehold"
 	"github.com/solehold/solehold/internal/journal"
@@ -85,7 +86,7 @@ func (r *runner) take(ctx context.Context) error {
 // unguarded deals with the command of an earlier run that lives on without the
 // lock. On an error nothing is held, and the next starter meets it again.
 func (r *runner) unguarded(ctx context.Context) error {
-	orphan := r.lock.Orphan()
+	orphan := r.leftOver(ctx)
 	if orphan == nil {
 		return nil
 	}
@@ -98,6 +99,28 @@ func (r *runner) unguarded(ctx context.Context) error {
 	}
 	r.log(solehold.Event{Kind: journal.Forced, PID: orphan.PID, Detail: "stopped what an earlier run left: " + orphan.String()})
 	return nil
+}
+
+// leftOver is what an earlier run has left. A process that is just ending has given
+// its locks up and has no memory any more in which it would say what it is: it gets a
+// moment to be gone.
+func (r *runner) leftOver(ctx context.Context) *solehold.Owner {
+	const moment, look = time.Second, 10 * time.Millisecond
+	ctx, cancel := context.WithTimeout(ctx, moment)
+	defer cancel()
+	tick := time.NewTicker(look)
+	defer tick.Stop()
+	for {
+		orphan := r.lock.Orphan()
+		if orphan == nil || orphan.Proven {
+			return orphan
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return orphan
+		}
+	}
 }
 
 // giveBack gives both locks back, that of the cluster first.

@@ -215,6 +215,26 @@ func TestOrphanKeepsTheDirectory(t *testing.T) {
 	}
 }
 
+// What an earlier run left is just ending, and cannot be looked into: the next start
+// waits for it, and does not leave.
+func TestOrphanThatEnds(t *testing.T) {
+	testneed.Root(t)
+	t.Parallel()
+	const user = 65534
+	s := newSite(t)
+	must(t, os.Chown(s.dir, user, user))
+	r := s.sh([]how{withEnv("DEAF=1")}, service, "--hold", "none")
+	r.out.await("up", 1)
+	child := leader(r)
+	r.kill()
+	next := s.sh([]how{asUser(user)}, "exit 3")
+	eventually(t, "the next one has the directory", func() bool {
+		return s.status().State == solehold.Held || strings.Contains(next.errs.text(), "cannot be proven")
+	})
+	must(t, syscall.Kill(child, syscall.SIGKILL))
+	next.exits(3)
+}
+
 // stop ends the orphan, what runs below it and what shares the lock with it,
 // and nobody else.
 func TestOrphansStop(t *testing.T) {
