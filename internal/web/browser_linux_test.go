@@ -117,11 +117,19 @@ func (b *browser) wait(expression string) {
 	}
 }
 
-// click clicks the first link that has the text.
+// click clicks the first link that has the text, where it is: the page may put another
+// element there at any moment, as it is live.
 func (b *browser) click(text string) {
 	b.t.Helper()
-	b.wait(fmt.Sprintf(`!!document.evaluate('//main//a[contains(., "%s")]', document, null, 9).singleNodeValue`, text))
-	b.do(chromedp.Click(fmt.Sprintf(`//main//a[contains(., "%s")]`, text)))
+	link := fmt.Sprintf(`document.evaluate('//main//a[contains(., "%s")]', document, null, 9).singleNodeValue`, text)
+	b.wait("!!" + link)
+	at := eval[struct{ X, Y float64 }](b, `(() => {
+		const a = `+link+`;
+		a.scrollIntoView({block: "center"});
+		const r = a.getClientRects()[0];
+		return {X: r.left + r.width / 2, Y: r.top + r.height / 2};
+	})()`)
+	b.do(chromedp.MouseClickXY(at.X, at.Y))
 }
 
 // trouble is a host where something is wrong: a directory with a past over a reboot,
