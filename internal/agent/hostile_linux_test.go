@@ -64,8 +64,11 @@ func hostile(text string) {
 
 func (l lie) begin() wire.Message {
 	m := wire.Message{Kind: wire.Start, URL: l.URL, Name: l.How, Dir: l.Dir}
-	if l.How == "directory" {
+	switch l.How {
+	case "directory":
 		m.Dir = l.Theirs
+	case "sticky":
+		m.Sticky = &wire.Sticky{Nonce: "n"}
 	}
 	return m
 }
@@ -125,6 +128,7 @@ func TestSharedByLiars(t *testing.T) {
 		"directory": "is not seen to hold",
 		"tree":      "was not started by pid",
 		"cgroup":    "is not the cgroup of pid",
+		"sticky":    "a sticky claim is kept by an agent of its own",
 	} {
 		if how == "cgroup" && group == "" {
 			t.Log("no cgroup of version 2 here")

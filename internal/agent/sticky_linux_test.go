@@ -388,6 +388,11 @@ func TestStickyClaimedBeforehand(t *testing.T) {
 			t.Errorf("%q: code %d: %s", wrong, code, text)
 		}
 	}
+	mixed := []string{"run", "--cluster", h.url(), "--cluster-name", h.name, "--cluster-down=sticky", "--cluster-agent", "/nowhere", h.dir, "--", "true"}
+	if code, text := exited(t, tool, mixed...); code != 64 || !strings.Contains(text, "an agent of its own") {
+		t.Errorf("with the agent of the host: code %d: %s", code, text)
+	}
+	h.env = append(h.env, "SOLEHOLD_CLUSTER_AGENT=/nowhere") // is for the others of this host
 	h.proxy.Cut()
 	a := h.stick()
 	if one := a.works(); one.Token != token {
