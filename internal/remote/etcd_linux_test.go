@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/solehold/solehold/cluster"
 	"github.com/solehold/solehold/cluster/etcd"
@@ -63,12 +64,12 @@ func TestEtcd(t *testing.T) {
 	defer b.Close()
 	session, err := b.Grant(t.Context(), patience)
 	must(t, err)
-	grant, err := session.Claim(t.Context(), cluster.Request{Name: "kb", Nonce: "n", Info: "kb on host db1, pid 12, /srv/kb"})
+	grant, err := session.Claim(t.Context(), cluster.Request{Name: "kb", Nonce: "n", Info: "kb on host db1, pid 12, /srv/kb", Since: "2026-01-02T03:04:05.678Z"})
 	must(t, err)
 	w, err := remote.New(program, []string{"etcd://" + address + "/p"}, patience/10)
 	must(t, err)
 	c := asked(t, w, func(c remote.Cluster) bool { return len(c.Locks) == 1 && c.Locks[0].Held() })
-	if l := c.Locks[0]; l.Name != "kb" || l.Host != "db1" || l.Token != grant.Token || l.Until.IsZero() || l.Since.IsZero() {
+	if l := c.Locks[0]; l.Name != "kb" || l.Host != "db1" || l.Token != grant.Token || l.Until.IsZero() || !l.Since.Equal(time.Date(2026, 1, 2, 3, 4, 5, 678e6, time.UTC)) {
 		t.Errorf("%+v", l)
 	}
 	must(t, session.Release(t.Context(), cluster.Claim{Name: "kb", Nonce: "n", Token: grant.Token}, true))

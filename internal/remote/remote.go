@@ -44,7 +44,7 @@ type Lock struct {
 	Info string `json:"info,omitempty"`
 	// Token is that of the claim.
 	Token uint64 `json:"token,omitempty"`
-	// Since is when this claim was first seen from here: engines do not keep it.
+	// Since is when the claim was made, by the clock of its holder; where that does not say, when it was first seen here.
 	Since time.Time `json:"since,omitzero"`
 	// Until is when the claim runs out unless it is renewed, where the engine says so.
 	Until time.Time `json:"until,omitzero"`
@@ -154,7 +154,7 @@ func (w *Watcher) take(i int, now Cluster) {
 		l := &now.Locks[k]
 		j, known := slices.BinarySearchFunc(before.Locks, l.Name, func(b Lock, name string) int { return strings.Compare(b.Name, name) })
 		switch {
-		case !l.Held():
+		case !l.Held() || !l.Since.IsZero():
 		case known && before.Locks[j].Token == l.Token && !before.Locks[j].Since.IsZero():
 			l.Since = before.Locks[j].Since
 		default:
@@ -177,7 +177,8 @@ func (w *Watcher) take(i int, now Cluster) {
 // said is one line of the program's answer.
 type said struct {
 	Lock
-	Left float64 `json:"left"`
+	Left  float64 `json:"left"`
+	Since string  `json:"since"` // in place of that of Lock: somebody may have written anything
 }
 
 // ask asks one engine once.
@@ -236,7 +237,10 @@ func (c *Cluster) read(from io.Reader, now time.Time) error {
 		if s.Left > 0 {
 			s.Until = now.Add(time.Duration(s.Left * float64(time.Second))).Truncate(time.Second)
 		}
-		s.Host, s.Since = hostIn(s.Info), time.Time{}
+		s.Host = hostIn(s.Info)
+		if since, err := time.Parse(time.RFC3339, s.Since); err == nil && s.Held() {
+			s.Lock.Since = since
+		}
 		c.Locks = append(c.Locks, s.Lock)
 	}
 	slices.SortFunc(c.Locks, func(a, b Lock) int { return strings.Compare(a.Name, b.Name) })

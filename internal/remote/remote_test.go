@@ -24,8 +24,8 @@ func TestMain(m *testing.M) {
 	host, _, _ := strings.Cut(strings.TrimPrefix(os.Args[3], "etcd://"), ":")
 	switch host {
 	case "two":
-		fmt.Println(`{"state":"HELD","name":"kb","key":"/p/claim/kb","held":true,"token":7,"info":"kb on host db1, pid 12, /srv/kb","left":9.5}`)
-		fmt.Println(`{"state":"FREE","name":"a","key":"/p/claim/a","info":"a on host db2, pid 4, /srv/a","ended":true}`)
+		fmt.Println(`{"state":"HELD","name":"kb","key":"/p/claim/kb","held":true,"token":7,"info":"kb on host db1, pid 12, /srv/kb","since":"yesterday","left":9.5}`)
+		fmt.Println(`{"state":"FREE","name":"a","key":"/p/claim/a","info":"a on host db2, pid 4, /srv/a","since":"2026-01-02T03:04:05Z","ended":true}`)
 	case "many":
 		for i := range 1000 {
 			fmt.Printf(`{"state":"FREE","name":"n%04d"}`+"\n", i)
