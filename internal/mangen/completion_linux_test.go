@@ -81,6 +81,7 @@ func TestCompanions(t *testing.T) {
 		"solehold lab ":               {"list"},
 		"solehold cluster b":          {"break"},
 		"solehold cluster break --cl": {"--cluster"},
+
 		"solehold status --cluster etcd://x:1/p --al": {"--all"},
 		"solehold status --js":                        {"--json"},
 		"solehold probe g":                            {"grpc"},
