@@ -89,6 +89,26 @@ func TestNothingChanged(t *testing.T) {
 	}
 }
 
+// A directory that goes while it is read is not shown as half of what it was.
+func TestGoesWhileRead(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(dataDir(t), "kb")
+	must(t, os.Mkdir(dir, 0o755))
+	start(t, "hold "+dir)
+	w := quiet(dir)
+	var seen []string
+	w.BeforeFile(func(path string) {
+		seen = append(seen, filepath.Base(path))
+		if filepath.Base(path) == journal.PulseName { // its lock was asked already, its history was not
+			os.Rename(dir, dir+".away")
+		}
+	})
+	d, _ := w.Look(t.Context()).Find(dir)
+	if d.Err == nil || d.Problem == nil || d.Problem.Kind != overview.Vanished || d.Owner != nil {
+		t.Errorf("%v: %s %v, owner %v, problem %v", seen, d.State, d.Err, d.Owner, d.Problem)
+	}
+}
+
 // The sums of a history, also of what comes later and over a rotation.
 func TestStory(t *testing.T) {
 	t.Parallel()

@@ -75,7 +75,9 @@ func (r *reader) look(ctx context.Context, o *solehold.Options, forced bool) (ch
 	}
 	r.seen, r.known, r.when = now, true, time.Now()
 	r.key, _ = datadir.KeyOf(r.path)
-	r.row = r.read(ctx, o)
+	if r.row = r.read(ctx, o); r.row.Err == nil && r.row.gone() {
+		r.row = r.read(ctx, o) // it went while it was read: half of what was seen is of before
+	}
 	r.lock, _ = datadir.KeyOf(r.files[lockFile])
 	return true
 }

@@ -205,6 +205,8 @@ func (w *Watcher) silent(e *entry) {
 	e.read, w.dirty = true, true
 }
 
+func (d Directory) gone() bool { return d.Problem != nil && d.Problem.Kind == Vanished }
+
 func (d Directory) hung() bool { return d.Problem != nil && d.Problem.Kind == Hung }
 
 // mountOf is the mount point above a path. What is seen through a process is a
