@@ -55,6 +55,20 @@ type Session interface {
 	Revoke(ctx context.Context) error
 }
 
+// Batcher is a session that makes several claims with one request.
+type Batcher interface {
+	// ClaimEach is Claim for each of several locks, whose names differ. It gives as many answers, in the same order.
+	ClaimEach(ctx context.Context, all []Request) []Answer
+}
+
+// Answer is that to a claim.
+type Answer struct {
+	// Grant is what was granted, if Err is nil.
+	Grant Grant
+	// Err is that of Claim.
+	Err error
+}
+
 // Request is what a claim says.
 type Request struct {
 	// Name is the lock. It is any text that CheckName accepts; engines write it with EscapeName.

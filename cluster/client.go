@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	mathrand "math/rand/v2"
 	"sync"
 	"time"
 
@@ -36,41 +35,6 @@ type Options struct {
 	// It must not block. By default nothing more happens than that Killed was closed.
 	FailStop func(name string, token uint64)
 }
-
-// AcquireOptions say how one lock is taken.
-type AcquireOptions struct {
-	// Floor is the highest token that the data has seen. A grant must be above it.
-	Floor uint64
-	// Wait waits for a holder to let go, as long as the context allows.
-	Wait bool
-	// OnWait is called when waiting begins and each time that it goes on. It must not block.
-	OnWait func(*HeldError)
-	// Limit is how long the engine may take to answer the first claim; 0 is without limit. The lock-delay comes after it.
-	Limit time.Duration
-	// OnDelay is called when the lock is granted and the lock-delay is waited out. It must not block.
-	OnDelay func(time.Duration)
-	// Info is what others see of the holder of this lock; that of the client by default. No secrets.
-	Info string
-	// OnAcked is that of [Options] for the lease that this lock hangs on: called before Acquire returns, then with each
-	// acknowledgement, and not any more once the holder was told. A client that has lost one lease may have another.
-	OnAcked func(sent, ttl time.Duration)
-	// FailStop is that of [Options] for this lock alone. It is called besides.
-	FailStop func()
-}
-
-// limited ends ctx when the limit has passed and answered was not called.
-func (o AcquireOptions) limited(ctx context.Context) (limited context.Context, answered func()) {
-	if o.Limit <= 0 {
-		return ctx, func() {}
-	}
-	limited, cancel := context.WithCancelCause(ctx)
-	timer := time.AfterFunc(o.Limit, func() { cancel(fmt.Errorf("the engine %w within %v", ErrSilent, o.Limit)) })
-	return limited, func() { timer.Stop() }
-}
-
-// grantTries is how often a lease is asked for, each time for up to TTL/5, by who does not wait. A request that met an
-// election may never be answered, and the next one at once.
-const grantTries = 3
 
 // DefaultTTL is the time to live by default.
 const DefaultTTL = 15 * time.Second
@@ -119,63 +83,6 @@ func (o Options) config() lease.Config {
 func (o Options) check() error {
 	_, err := o.config().Complete()
 	return err
-}
-
-// Acquire takes the lock called name, or tells why not: a *HeldError when somebody else has it. When ctx ends it returns
-// at once, also while the engine is silent; what the engine may have done by then is undone in the background.
-func (c *Client) Acquire(ctx context.Context, name string, o AcquireOptions) (Lease, error) {
-	if err := CheckName(name); err != nil {
-		return nil, err
-	}
-	ctx, answered := o.limited(ctx)
-	defer answered()
-	var last error
-	for grants := 1; ; grants++ {
-		s, err := c.current()
-		if err != nil {
-			return nil, err
-		}
-		l, err := s.acquire(ctx, name, claimant{o: o, granted: func(delay time.Duration) {
-			answered()
-			if delay > 0 && o.OnDelay != nil {
-				o.OnDelay(delay)
-			}
-		}})
-		var held *HeldError
-		switch {
-		case err == nil:
-			return l, nil
-		case errors.Is(err, ErrSilent) && last != nil:
-			return nil, fmt.Errorf("%w; %w", err, last)
-		case !o.Wait && grants < grantTries && errors.Is(err, errNoLease) && !errors.Is(err, errShort) && ctx.Err() == nil:
-			last = err
-			continue
-		case !o.Wait || ctx.Err() != nil:
-			return nil, err
-		case !errors.Is(err, errShort) && (errors.Is(err, ErrLate) || errors.Is(err, errNoLease)):
-			c.rest(ctx) // the engine was away: try again until the context ends
-			continue
-		case !errors.As(err, &held) || held.Foreign || held.Sticky:
-			return nil, err
-		}
-		answered()
-		if o.OnWait != nil {
-			o.OnWait(held)
-		}
-		if err := s.wait(ctx, held); err != nil {
-			return nil, err
-		}
-	}
-}
-
-// rest is a tenth of the time to live, with up to as much again so that clients which lost the engine together do not come
-// back together.
-func (c *Client) rest(ctx context.Context) {
-	d := c.config.TTL / 10
-	select {
-	case <-time.After(d + mathrand.N(d)):
-	case <-ctx.Done():
-	}
 }
 
 // current gives a shell that is not over.

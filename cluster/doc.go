@@ -2,6 +2,8 @@
 // exist; what this package adds is a holder that is told before its engine gives the lock away, and never two owners when
 // the engine is away.
 //
+// A program that needs many locks takes them with one call, [Client.AcquireEach].
+//
 // # What is promised
 //
 // Let T be the time to live that the engine granted, and s the time at which the last acknowledged renewal was sent, on

@@ -62,12 +62,31 @@ func (h *held) reject(err error) {
 	h.cancel(err)
 }
 
-// result is what Acquire returns.
-func (h *held) result(err error) (Lease, error) {
-	if err != nil {
-		return nil, err
+// await waits until the claim is decided.
+func (h *held) await(ctx context.Context) (Lease, error) {
+	select {
+	case err := <-h.decided:
+		if err != nil {
+			return nil, err
+		}
+		return h, nil
+	case <-ctx.Done():
 	}
-	return h, nil
+	h.shell.step(lease.Input{Kind: lease.Cancel, Claim: h.id})
+	select {
+	case err := <-h.decided: // it may have been decided meanwhile
+		if err == nil {
+			return h, nil
+		}
+	default:
+	}
+	h.shell.mu.Lock()
+	last := h.last
+	h.shell.mu.Unlock()
+	if last != nil {
+		return nil, fmt.Errorf("lock %q: %w (the last answer of the engine: %w)", h.name, context.Cause(ctx), last)
+	}
+	return nil, fmt.Errorf("lock %q: %w", h.name, context.Cause(ctx))
 }
 
 // lose tells the holder.

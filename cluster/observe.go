@@ -36,7 +36,30 @@ func (o observed) Grant(ctx context.Context, ttl time.Duration) (Session, error)
 	if err != nil {
 		return nil, err
 	}
+	if b, ok := s.(Batcher); ok {
+		return observedBatcher{observedSession{s, o.told}, b}, nil
+	}
 	return observedSession{s, o.told}, nil
+}
+
+// observedBatcher is one that makes several claims with a request.
+type observedBatcher struct {
+	observedSession
+	b Batcher
+}
+
+// ClaimEach tells of one request. It has failed where each of its parts has.
+func (s observedBatcher) ClaimEach(ctx context.Context, all []Request) []Answer {
+	answers, _ := tell(s.told, OpClaim, func() ([]Answer, error) {
+		answers := s.b.ClaimEach(ctx, all)
+		for _, a := range answers {
+			if c := (Call{Err: a.Err}); !c.Failed() {
+				return answers, nil
+			}
+		}
+		return answers, answers[0].Err
+	})
+	return answers
 }
 
 type observedSession struct {

@@ -8,18 +8,51 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/solehold/solehold/cluster"
 	"github.com/solehold/solehold/cluster/clustertest"
 )
 
-// plantedVar makes TestStickyPlanted the engine with a fault that a clause must find.
-const plantedVar = "SOLEHOLD_TEST_STICKY_FAULT"
+// plantedVar makes TestClausesPlanted the engine with a fault that a clause must find.
+const plantedVar = "SOLEHOLD_TEST_PLANTED_FAULT"
 
-// faulty is an engine with one fault in its sticky claims.
+// faulty is an engine with one fault in its sticky claims, or where several are made at once.
 type faulty struct {
 	*cluster.MemoryClient
 	fault string
+}
+
+// Grant gives a session that makes several claims at once, and mixes up their answers or takes all or nothing.
+func (f *faulty) Grant(ctx context.Context, ttl time.Duration) (cluster.Session, error) {
+	s, err := f.MemoryClient.Grant(ctx, ttl)
+	if err != nil {
+		return nil, err
+	}
+	return faultyBatcher{s, f.fault}, nil
+}
+
+type faultyBatcher struct {
+	cluster.Session
+	fault string
+}
+
+func (s faultyBatcher) ClaimEach(ctx context.Context, all []cluster.Request) []cluster.Answer {
+	answers := make([]cluster.Answer, len(all))
+	for i, r := range all {
+		answers[i].Grant, answers[i].Err = s.Claim(ctx, r)
+	}
+	switch s.fault {
+	case "mixed up":
+		answers[0], answers[1] = answers[1], answers[0]
+	case "all or nothing":
+		for i, a := range answers {
+			if a.Err != nil {
+				answers[len(answers)-1-i].Err = a.Err
+			}
+		}
+	}
+	return answers
 }
 
 // Stick gives a claim to anybody, says nothing of its age, or nothing of a predecessor.
@@ -53,7 +86,7 @@ func (f *faulty) Note(ctx context.Context, c cluster.Claim, from, to string) err
 }
 
 // stickyPlanted are the faults, and the clause that finds each.
-func stickyPlanted() map[string]string {
+func clausesPlanted() map[string]string {
 	return map[string]string{
 		"anybody":  "is_given_again_to_its_nonce_alone",
 		"double":   "and_a_lease_refuses_a_sticky_claim",
@@ -62,11 +95,14 @@ func stickyPlanted() map[string]string {
 		"clean":    "its_successor_waits",
 		"no note":  "is_taken_on_at_one_place",
 		"ends":     "while_the_engine_is_silent",
+
+		"mixed up":       "each_is_granted_or_refused_by_itself",
+		"all or nothing": "each_is_granted_or_refused_by_itself",
 	}
 }
 
-// TestStickyPlanted gives the contract to engines with a fault, each in a process of its own, and must see its clause fail.
-func TestStickyPlanted(t *testing.T) {
+// TestClausesPlanted gives the contract to engines with a fault, each in a process of its own, and must see its clause fail.
+func TestClausesPlanted(t *testing.T) {
 	t.Parallel()
 	if fault := os.Getenv(plantedVar); fault != "" {
 		m := cluster.NewMemory()
@@ -89,14 +125,14 @@ func TestStickyPlanted(t *testing.T) {
 		})
 		return
 	}
-	for fault, clause := range stickyPlanted() {
+	for fault, clause := range clausesPlanted() {
 		t.Run(fault, func(t *testing.T) {
 			t.Parallel()
 			for _, as := range []string{fault, "none"} {
-				cmd := exec.Command(os.Args[0], "-test.run=^TestStickyPlanted$/"+clause, "-test.v")
+				cmd := exec.Command(os.Args[0], "-test.run=^TestClausesPlanted$/"+clause, "-test.v")
 				cmd.Env = append(os.Environ(), plantedVar+"="+as)
 				out, err := cmd.CombinedOutput()
-				found := err != nil && strings.Contains(string(out), "--- FAIL: TestStickyPlanted/")
+				found := err != nil && strings.Contains(string(out), "--- FAIL: TestClausesPlanted/")
 				if found != (as == fault) || !strings.Contains(string(out), clause) {
 					t.Errorf("fault %q: %v: %s", as, err, out)
 				}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/solehold/solehold/internal/lease"
@@ -24,8 +25,6 @@ func (s *shell) request(c lease.Command, h *held) {
 		go s.renew(c, session)
 	case lease.Verify:
 		go s.verify(c, session, s.owned())
-	case lease.Ask:
-		go s.ask(c, session, h)
 	case lease.Release:
 		go s.release(c, session, h.claim(c.Token))
 	case lease.Revoke:
@@ -146,28 +145,67 @@ func (s *shell) owned() []Claim {
 	return all
 }
 
-func (s *shell) ask(c lease.Command, session Session, h *held) {
-	ctx, cancel := s.bounded(c.Op)
+// requestClaims asks for claims, with one request where the engine can.
+func (s *shell) requestClaims(commands []lease.Command) {
+	if s.session == nil {
+		return
+	}
+	each := 1
+	if _, ok := s.session.(Batcher); ok {
+		each = max(len(commands), 1)
+	}
+	for part := range slices.Chunk(commands, each) {
+		claims := make([]*held, len(part))
+		for i, c := range part {
+			claims[i] = s.claims[c.Claim]
+		}
+		go s.ask(part, s.session, claims)
+	}
+}
+
+// claimEach is one request.
+func claimEach(ctx context.Context, session Session, all []Request) []Answer {
+	if len(all) == 1 {
+		g, err := session.Claim(ctx, all[0])
+		return []Answer{{g, err}}
+	}
+	return session.(Batcher).ClaimEach(ctx, all)
+}
+
+func (s *shell) ask(commands []lease.Command, session Session, claims []*held) {
+	ctx, cancel := s.bounded(lease.Ask)
 	defer cancel()
-	g, err := session.Claim(ctx, Request{Name: h.name, Nonce: h.nonce, Delay: s.client.config.Delay, Info: cmp.Or(h.o.Info, s.client.o.Info), Since: h.since})
+	requests := make([]Request, len(claims))
+	for i, h := range claims {
+		requests[i] = Request{Name: h.name, Nonce: h.nonce, Delay: s.client.config.Delay, Info: cmp.Or(h.o.Info, s.client.o.Info), Since: h.since}
+	}
+	answers := claimEach(ctx, session, requests)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	in := outcome(c.ID, err)
+	ins := make([]lease.Input, len(commands))
+	for i, c := range commands {
+		ins[i] = s.answered(c, claims[i], answers[i])
+	}
+	s.stepLocked(ins...)
+}
+
+// answered gives the input for the answer to a claim.
+func (s *shell) answered(c lease.Command, h *held, a Answer) lease.Input {
 	var other *HeldError
 	switch {
-	case err == nil:
+	case a.Err == nil:
+		g := a.Grant
 		if h.token == 0 { // an owner may be reading it
 			h.token = g.Token
 			h.granted(s.delay(g))
 		}
-		in = lease.Input{Kind: lease.Claimed, For: c.ID, Claim: h.id, Token: g.Token, Clean: g.Clean, Delay: g.Delay}
-	case errors.As(err, &other):
+		return lease.Input{Kind: lease.Claimed, For: c.ID, Claim: h.id, Token: g.Token, Clean: g.Clean, Delay: g.Delay}
+	case errors.As(a.Err, &other):
 		h.holder = other
-		in = lease.Input{Kind: lease.Refused, For: c.ID, Claim: h.id}
-	default:
-		h.last = err
+		return lease.Input{Kind: lease.Refused, For: c.ID, Claim: h.id}
 	}
-	s.stepLocked(in)
+	h.last = a.Err
+	return outcome(c.ID, a.Err)
 }
 
 // delay is what the machine waits out before it makes an owner.

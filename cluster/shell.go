@@ -64,7 +64,7 @@ func (s *shell) step(in lease.Input) {
 	s.stepLocked(in)
 }
 
-func (s *shell) stepLocked(in lease.Input) {
+func (s *shell) stepLocked(ins ...lease.Input) {
 	now, wall := s.clock.Now(), s.clock.Wall()
 	if lag := wall - now; lag-s.lag > s.client.config.TTL/10 {
 		s.carryOut(s.m.Step(now, lease.Input{Kind: lease.Doubt}))
@@ -72,7 +72,7 @@ func (s *shell) stepLocked(in lease.Input) {
 	} else if lag < s.lag {
 		s.lag = lag // the time of day was set back
 	}
-	s.carryOut(s.m.Step(now, in))
+	s.carryOut(s.m.Step(now, ins...))
 	until, ok := s.m.Proven()
 	if !ok {
 		until = 0
@@ -87,8 +87,9 @@ func (s *shell) stepLocked(in lease.Input) {
 	}
 }
 
-// carryOut does what the machine says. Nothing here blocks.
+// carryOut does what the machine says. Claims that it asks for at once go together. Nothing here blocks.
 func (s *shell) carryOut(commands []lease.Command) {
+	var asks []lease.Command
 	for _, c := range commands {
 		h := s.claims[c.Claim]
 		switch c.Op {
@@ -96,7 +97,9 @@ func (s *shell) carryOut(commands []lease.Command) {
 			s.timer.Set(c.At)
 		case lease.End:
 			s.end(c.Cause)
-		case lease.Grant, lease.Renew, lease.Verify, lease.Ask, lease.Release, lease.Revoke:
+		case lease.Ask:
+			asks = append(asks, c)
+		case lease.Grant, lease.Renew, lease.Verify, lease.Release, lease.Revoke:
 			s.request(c, h)
 		default:
 			if h != nil {
@@ -104,6 +107,7 @@ func (s *shell) carryOut(commands []lease.Command) {
 			}
 		}
 	}
+	s.requestClaims(asks)
 }
 
 // tell passes on to a holder what is about it.
@@ -174,36 +178,18 @@ type claimant struct {
 	granted func(delay time.Duration) // called with the lock-delay that is waited out; it must not block
 }
 
-// acquire asks for a claim and waits until it is decided.
-func (s *shell) acquire(ctx context.Context, name string, by claimant) (Lease, error) {
-	h := newHeld(ctx, s, name)
-	h.claimant = by
+// begin makes claims. What the engine is asked by that goes together.
+func (s *shell) begin(claims []*held) {
 	s.mu.Lock()
-	s.numbers++
-	h.id = s.numbers
-	s.claims[h.id] = h
-	s.stepLocked(lease.Input{Kind: lease.Acquire, Claim: h.id, Floor: by.o.Floor})
-	s.mu.Unlock()
-	select {
-	case err := <-h.decided:
-		return h.result(err)
-	case <-ctx.Done():
+	defer s.mu.Unlock()
+	ins := make([]lease.Input, len(claims))
+	for i, h := range claims {
+		s.numbers++
+		h.id = s.numbers
+		s.claims[h.id] = h
+		ins[i] = lease.Input{Kind: lease.Acquire, Claim: h.id, Floor: h.o.Floor}
 	}
-	s.step(lease.Input{Kind: lease.Cancel, Claim: h.id})
-	select {
-	case err := <-h.decided: // it may have been decided meanwhile
-		if err == nil {
-			return h, nil
-		}
-	default:
-	}
-	s.mu.Lock()
-	last := h.last
-	s.mu.Unlock()
-	if last != nil {
-		return nil, fmt.Errorf("lock %q: %w (the last answer of the engine: %w)", name, context.Cause(ctx), last)
-	}
-	return nil, fmt.Errorf("lock %q: %w", name, context.Cause(ctx))
+	s.stepLocked(ins...)
 }
 
 // wait waits until the lock may be free. Where the engine does not say, asking again has a pace of its own.

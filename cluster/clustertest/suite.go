@@ -51,6 +51,7 @@ func clauses() []clause {
 		{"names with slashes, spaces and dots are locks of their own", names},
 		{"what somebody else wrote is named and left alone", foreign},
 		{"one lease carries many locks, and ends them all", manyLocks},
+		{"of several locks that are asked for at once each is granted or refused by itself", eachByItself},
 		{"a lease that is gone is not renewed", goneNotRenewed},
 		{"a lease that is not renewed runs out, and not before its time", runsOut},
 		{"a renewed lease lives on", livesOn},

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/solehold/solehold/cluster"
@@ -78,8 +79,9 @@ type Backend struct {
 	client *clientv3.Client
 	looked sync.Once
 	refuse error
-	bases  sync.Map // by name: what the tokens of a lock are above the revisions
-	held   sync.Map // by name: the locks that another had when they were last asked for
+	bases  sync.Map    // by name: what the tokens of a lock are above the revisions
+	raised atomic.Bool // the tokens of some lock were seen to be raised
+	held   sync.Map    // by name: the locks that another had when they were last asked for
 }
 
 // New makes a client. Without a password it does not speak to the servers yet.

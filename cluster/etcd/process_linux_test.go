@@ -27,6 +27,9 @@ func TestMain(m *testing.M) {
 	if hosts := os.Getenv(hostsVar); hosts != "" {
 		os.Exit(hold(hosts))
 	}
+	if dir := os.Getenv(serverVar); dir != "" {
+		os.Exit(serve(dir))
+	}
 	os.Exit(m.Run())
 }
 

@@ -110,21 +110,24 @@ func (h *host) verify() {
 
 // claim takes n more locks at once. What a holder says of itself is as long as that of a run.
 func (h *host) claim(n int) {
-	claims := make([]cluster.Claim, n)
-	var all sync.WaitGroup
-	for i := range claims {
+	var all []cluster.Request
+	for i := range n {
 		name := fmt.Sprintf("srv/data-%06d", len(h.locks)+i)
-		all.Go(func() {
-			r := cluster.Request{Name: name, Nonce: fmt.Sprintf("%026d", i) + name, Delay: 3 * time.Second, Info: strings.Repeat("i", 80), Since: cluster.Moment(time.Now())}
-			g, err := h.s.Claim(h.Context(), r)
-			if err != nil {
-				h.Error(err)
-			}
-			claims[i] = cluster.Claim{Name: name, Nonce: r.Nonce, Token: g.Token}
-		})
+		all = append(all, cluster.Request{Name: name, Nonce: fmt.Sprintf("%026d", i) + name, Delay: 3 * time.Second, Info: strings.Repeat("i", 80), Since: cluster.Moment(time.Now())})
 	}
-	all.Wait()
-	h.locks = append(h.locks, claims...)
+	var answers []cluster.Answer
+	if n == 1 {
+		g, err := h.s.Claim(h.Context(), all[0])
+		answers = []cluster.Answer{{Grant: g, Err: err}}
+	} else {
+		answers = h.s.(cluster.Batcher).ClaimEach(h.Context(), all)
+	}
+	for i, a := range answers {
+		if a.Err != nil {
+			h.Error(a.Err)
+		}
+		h.locks = append(h.locks, cluster.Claim{Name: all[i].Name, Nonce: all[i].Nonce, Token: a.Grant.Token})
+	}
 }
 
 func (h *host) release() {

@@ -28,21 +28,18 @@ func start(t testing.TB, members int) []*embed.Etcd {
 
 func startWith(t testing.TB, members int, change func(*embed.Config)) []*embed.Etcd {
 	t.Helper()
-	var clients, peers []url.URL
+	var configs []*embed.Config
 	var initial []string
 	for i := range members {
-		clients, peers = append(clients, freeURL(t)), append(peers, freeURL(t))
-		initial = append(initial, fmt.Sprintf("m%d=%s", i, peers[i].String()))
+		c, err := member(fmt.Sprintf("m%d", i), t.TempDir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		configs, initial = append(configs, c), append(initial, c.InitialCluster)
 	}
 	var all []*embed.Etcd
-	for i := range members {
-		c := embed.NewConfig()
-		c.Name, c.Dir, c.Logger = fmt.Sprintf("m%d", i), t.TempDir(), "zap"
-		c.ZapLoggerBuilder = embed.NewZapLoggerBuilder(zap.NewNop())
-		c.ListenClientUrls, c.AdvertiseClientUrls = clients[i:i+1], clients[i:i+1]
-		c.ListenPeerUrls, c.AdvertisePeerUrls = peers[i:i+1], peers[i:i+1]
-		c.InitialCluster, c.TickMs, c.ElectionMs = strings.Join(initial, ","), 60, 600
-		c.UnsafeNoFsync = true
+	for _, c := range configs {
+		c.InitialCluster = strings.Join(initial, ",")
 		change(c)
 		e, err := embed.StartEtcd(c)
 		if err != nil {
@@ -67,14 +64,33 @@ func startWith(t testing.TB, members int, change func(*embed.Config)) []*embed.E
 	return all
 }
 
-func freeURL(t testing.TB) url.URL {
-	t.Helper()
+// member is one on free ports, alone so far.
+func member(name, dir string) (*embed.Config, error) {
+	client, err := freeURL()
+	if err != nil {
+		return nil, err
+	}
+	peer, err := freeURL()
+	if err != nil {
+		return nil, err
+	}
+	c := embed.NewConfig()
+	c.Name, c.Dir, c.Logger = name, dir, "zap"
+	c.ZapLoggerBuilder = embed.NewZapLoggerBuilder(zap.NewNop())
+	c.ListenClientUrls, c.AdvertiseClientUrls = []url.URL{client}, []url.URL{client}
+	c.ListenPeerUrls, c.AdvertisePeerUrls = []url.URL{peer}, []url.URL{peer}
+	c.InitialCluster, c.TickMs, c.ElectionMs = name+"="+peer.String(), 60, 600
+	c.UnsafeNoFsync = true
+	return c, nil
+}
+
+func freeURL() (url.URL, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		t.Fatal(err)
+		return url.URL{}, err
 	}
 	defer l.Close()
-	return url.URL{Scheme: "http", Host: l.Addr().String()}
+	return url.URL{Scheme: "http", Host: l.Addr().String()}, nil
 }
 
 func addr(e *embed.Etcd) string { return e.Clients[0].Addr().String() }

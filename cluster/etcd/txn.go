@@ -1,6 +1,9 @@
 package etcd
 
-import pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+import (
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+)
 
 // What batches carry is made of the messages themselves: the client's own operations copy each condition three times, which
 // is a tenth of what a hundred locks cost.
@@ -32,11 +35,22 @@ func del(key string) *pb.RequestOp {
 	return &pb.RequestOp{Request: &pb.RequestOp_RequestDeleteRange{RequestDeleteRange: &pb.DeleteRangeRequest{Key: []byte(key)}}}
 }
 
+// absentBelow is the condition that there are no keys below a path.
+func absentBelow(dir string) *pb.Compare {
+	c := absent(dir + "/")
+	c.RangeEnd = []byte(clientv3.GetPrefixRangeEnd(dir + "/"))
+	return c
+}
+
+func nested(txn *pb.TxnRequest) *pb.RequestOp {
+	return &pb.RequestOp{Request: &pb.RequestOp_RequestTxn{RequestTxn: txn}}
+}
+
 // together is one transaction that has others in it.
 func together(all []*asking) *pb.TxnRequest {
 	whole := &pb.TxnRequest{Success: make([]*pb.RequestOp, len(all))}
 	for i, a := range all {
-		whole.Success[i] = &pb.RequestOp{Request: &pb.RequestOp_RequestTxn{RequestTxn: a.txn}}
+		whole.Success[i] = nested(a.txn)
 	}
 	return whole
 }

@@ -102,24 +102,19 @@ func (m *Machine) until(d time.Duration) time.Duration {
 
 // Step takes one input at the time now, an offset on a clock that counts suspended time too (CLOCK_BOOTTIME) and never
 // runs backwards; a time before the last one is taken as the last one. The commands are to be done in order.
-func (m *Machine) Step(now time.Duration, in Input) []Command {
+func (m *Machine) Step(now time.Duration, ins ...Input) []Command {
 	if !m.applies(monotone, now < m.now) {
 		m.now = now
 	}
-	if in.Kind == Tick && m.applies(rewake, true) {
-		m.wake = never
+	for _, in := range ins {
+		m.take(in)
 	}
-	if m.state == Ended {
-		if in.Kind == Acquire {
-			m.emit(Command{Op: Reject, Claim: in.Claim, Cause: m.cause})
-		}
-		return m.flush()
+	if m.state != Ended {
+		m.deadlines()
+		m.work()
+		m.finish()
+		m.schedule()
 	}
-	m.take(in)
-	m.deadlines()
-	m.work()
-	m.finish()
-	m.schedule()
 	return m.flush()
 }
 
@@ -131,6 +126,15 @@ func (m *Machine) flush() []Command {
 
 // take sends an input to its place.
 func (m *Machine) take(in Input) {
+	if in.Kind == Tick && m.applies(rewake, true) {
+		m.wake = never
+	}
+	if m.state == Ended {
+		if in.Kind == Acquire {
+			m.emit(Command{Op: Reject, Claim: in.Claim, Cause: m.cause})
+		}
+		return
+	}
 	switch in.Kind {
 	case Open:
 		m.open()
