@@ -45,6 +45,7 @@ func (a *actor) obey(o order) answer {
 		"hello":   func(order) answer { return answer{N: os.Getpid()} },
 		"acquire": a.acquire,
 		"release": func(order) answer { return timed(a.lock.Release) },
+		"joined":  func(order) answer { return answer{Joined: a.lock.Joined()} },
 		"inspect": inspect,
 		"lost":    a.lost,
 		"try":     try,

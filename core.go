@@ -307,6 +307,22 @@ func (k *core) setReady(how string) error {
 	})
 }
 
+// joinedBelow asks whether somebody has the seat.
+func (k *core) joinedBelow() bool {
+	is, err := bounded(context.Background(), call[bool]{
+		path: k.given, op: "ask who has joined", timeout: k.o.Timeout, undo: func(bool) {},
+		work: func() (bool, error) {
+			k.mu.Lock()
+			defer k.mu.Unlock()
+			if k.closed || k.joined {
+				return false, nil
+			}
+			return k.c.seatTaken()
+		},
+	})
+	return err == nil && is
+}
+
 func (k *core) setChild(child *Child) error {
 	return k.timely("write the child into the record", func() error {
 		return k.update(func(r *record.Record) {

@@ -25,6 +25,9 @@ func (c *claim) sit(rec *record.Record) (bool, error) {
 	return true, nil
 }
 
+// seatTaken asks whether somebody has the seat.
+func (c *claim) seatTaken() (bool, error) { return oslock.Held(c.lock.FD(), oslock.Seat) }
+
 // rise gives up the seat and the mark.
 func (c *claim) rise() {
 	oslock.Unlock(c.lock.FD(), oslock.Seat)

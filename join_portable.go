@@ -4,6 +4,7 @@ package solehold
 
 import (
 	"errors"
+	"io/fs"
 
 	"github.com/solehold/solehold/internal/datadir"
 	"github.com/solehold/solehold/internal/oslock"
@@ -57,6 +58,22 @@ func closeSeat(seat datadir.File) {
 	if !anchorAlone {
 		seat.Close()
 	}
+}
+
+// seatTaken asks whether somebody has the seat.
+func (c *claim) seatTaken() (bool, error) {
+	if anchorAlone {
+		return oslock.Held(c.lock.FD(), oslock.Seat)
+	}
+	seat, err := c.state.OpenRead(datadir.SeatName)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil // nobody ever had it
+	}
+	if err != nil {
+		return false, err
+	}
+	defer seat.Close()
+	return oslock.Held(seat.FD(), seatByte())
 }
 
 // rise gives up the seat. The anchor stays: it is the wrapper's, and whoever else it

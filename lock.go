@@ -137,6 +137,11 @@ func (l *Lock) SetCluster(c Cluster) error { return l.core.setCluster(c) }
 // Windows it is one handle, which has to be made inheritable first.
 func (l *Lock) Share() []uintptr { return l.core.share() }
 
+// Joined reports whether a process has joined this holder: a program below it that
+// takes the directory itself, as it would do alone. It hears a request to let go as
+// the holder does. Where that cannot be found out within [Options.Timeout] it is false.
+func (l *Lock) Joined() bool { return l.core.joinedBelow() }
+
 // Become writes down that this process is about to turn into another program
 // (execve) and lets the lock's descriptors survive that. The program holds the
 // directory for as long as it keeps them open. Windows has nothing like it:

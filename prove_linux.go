@@ -85,7 +85,7 @@ func (k *core) alone() bool {
 	marked, err := oslock.Held(k.c.dir.FD(), oslock.Owner)
 	if marked {
 		var joined bool
-		joined, err = oslock.Held(k.c.lock.FD(), oslock.Seat)
+		joined, err = k.c.seatTaken()
 		marked = !joined
 	}
 	return err == nil && !marked && k.c.state.SameLock(k.c.lock) == nil && k.recordOurs()

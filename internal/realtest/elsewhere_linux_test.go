@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -313,6 +314,27 @@ func unhealthy(e *elsewhere) {
 	e.gives(0, "release", "--timeout", "60s", dir)
 }
 
+// slowRequest begins one that takes seconds, where it is wanted; what it returns waits
+// for the answer: a service that was asked to let go ends what it has begun.
+func (e *elsewhere) slowRequest(wanted bool, addr string) (finished func()) {
+	if !wanted {
+		return func() {}
+	}
+	const body = `{"title": "slow", "text": "it takes longer than an unasked command has"}`
+	conn, err := net.Dial("tcp", addr)
+	must(e.t, err)
+	e.t.Cleanup(func() { conn.Close() })
+	_, err = fmt.Fprintf(conn, "POST /notes HTTP/1.1\r\nHost: kb\r\nConnection: close\r\nContent-Length: %d\r\n\r\n{", len(body))
+	must(e.t, err)
+	time.AfterFunc(3*time.Second, func() { io.WriteString(conn, body[1:]) })
+	return func() {
+		conn.SetDeadline(time.Now().Add(time.Minute))
+		if answer, err := io.ReadAll(conn); !strings.HasPrefix(string(answer), "HTTP/1.1 201 ") {
+			e.t.Errorf("what was begun was cut off: %q, %v", answer, err)
+		}
+	}
+}
+
 // The story of 13:20: a logon task and a watchdog start the same service in the
 // same instant. One copy serves, the other one learns who the owner is. The service
 // guards itself too, beside the run that has started it.
@@ -333,7 +355,9 @@ func watchAndTask(e *elsewhere) {
 		if said := e.gives(0, "watch", "--once", "--health-http", url, "--health-period", "1s", dir, "--", e.path(e.guarded), "--addr", addr); said != "" {
 			e.t.Errorf("a watch of a healthy service said %s", said)
 		}
+		finished := e.slowRequest(round > 1, addr)
 		e.gives(0, "release", "--timeout", "60s", "--reason", "next round", dir)
+		finished()
 		e.serves(addr, false)
 		// The service hears the request itself and ends well, also where nobody can be asked by a signal.
 		if code := task.code(); code != 0 {

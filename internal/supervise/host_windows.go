@@ -106,13 +106,15 @@ func (r *runner) reap() {
 func (r *runner) explain(*End) {}
 
 // askGroup sends Ctrl+Break to the command's group. Ctrl+C would not reach it: a
-// group is deaf for that from its birth.
+// group is deaf for that from its birth. Where there is no console, a program that
+// guards itself hears a request to let go all the same.
 func (r *runner) askGroup(syscall.Signal) bool {
 	err := windows.GenerateConsoleCtrlEvent(windows.CTRL_BREAK_EVENT, uint32(r.child.pid))
-	if err != nil {
-		r.c.Say("there is no console through which to ask pid %d to end: %v", r.child.pid, err)
+	if err == nil || r.released && r.lock.Joined() {
+		return true
 	}
-	return err == nil
+	r.c.Say("there is no console through which to ask pid %d to end: %v", r.child.pid, err)
+	return false
 }
 
 func (r *runner) filter(context.Context, string, []byte) (health.Exit, error) {

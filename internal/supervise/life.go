@@ -20,6 +20,11 @@ const (
 	sweepMost  = 2 * time.Second
 )
 
+// parting is how long a command that cannot be asked by us has to end after a request
+// to let go. One that guards itself may have heard that before us, and given up its
+// seat already: then it looks like any other.
+const parting = time.Second
+
 // notFound is the code of a command that can be run no more, as shells have it.
 const notFound = 127
 
@@ -172,6 +177,9 @@ func (r *runner) stop(sig syscall.Signal) {
 	grace := r.c.Grace
 	if r.deaf = !r.askGroup(sig); r.deaf {
 		grace = 0
+		if r.released {
+			grace = min(parting, r.c.Grace)
+		}
 	}
 	r.setDeadline(grace)
 }

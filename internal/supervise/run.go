@@ -98,6 +98,7 @@ type runner struct {
 	last     End            // of the life before
 	failed   error          // why nothing was started at all
 	stopWith syscall.Signal // what the stop of all was asked with, 0 before
+	released bool           // the directory was asked for
 	over     bool
 	lost     error
 	incident string         // the last one that was saved
@@ -204,6 +205,7 @@ func (r *runner) requested(q solehold.ReleaseRequest) {
 	if !q.Logged {
 		r.log(solehold.Event{Kind: journal.ReleaseRequested, Detail: "by " + q.String()})
 	}
+	r.released = true
 	r.askStop(r.c.StopSignal, "the directory was asked for")
 }
 
