@@ -134,6 +134,21 @@ func TestEngineTwoWriters(t *testing.T) {
 	}
 }
 
+// leftToAChild has an engine open its data and leave it to a child. The opener is gone.
+func leftToAChild(t *testing.T, e engineCase) (path string, opener, child int) {
+	t.Helper()
+	path = filepath.Join(place(t), e.data)
+	a := starting(t, nil, e.name+" "+path, "leave", "stay")
+	text, err := a.out.ReadString('\n')
+	must(t, err)
+	child, err = strconv.Atoi(strings.TrimSpace(text))
+	must(t, err)
+	t.Cleanup(func() { syscall.Kill(child, syscall.SIGKILL) })
+	must(t, a.cmd.Process.Kill())
+	a.cmd.Wait()
+	return path, a.cmd.Process.Pid, child
+}
+
 // A child that outlives the engine has its files. It keeps a lock that belongs to
 // the open file; one that belongs to the process is gone.
 func TestEngineLeftToAChild(t *testing.T) {
@@ -144,15 +159,10 @@ func TestEngineLeftToAChild(t *testing.T) {
 		}
 		t.Run(e.name, func(t *testing.T) {
 			t.Parallel()
-			path := filepath.Join(place(t), e.data)
-			a := starting(t, nil, e.name+" "+path, "leave", "stay")
-			text, err := a.out.ReadString('\n')
-			must(t, err)
-			child, err := strconv.Atoi(strings.TrimSpace(text))
-			must(t, err)
-			t.Cleanup(func() { syscall.Kill(child, syscall.SIGKILL) })
-			must(t, a.cmd.Process.Kill())
-			a.cmd.Wait()
+			path, opener, child := leftToAChild(t, e)
+			for child < opener { // the numbers have just begun anew: then it is not shown, see docs/findings/SH013.md
+				path, opener, child = leftToAChild(t, e)
+			}
 			var r doctor.Report
 			testneed.Until(t, e.orphan, func() bool { r = examine(t, path); return len(find(r, e.orphan)) > 0 })
 			f := find(r, e.orphan)[0]
