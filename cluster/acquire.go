@@ -65,23 +65,29 @@ func (c *Client) Acquire(ctx context.Context, name string, o AcquireOptions) (Le
 
 // AcquireEach takes several locks, each as Acquire does, with as few requests as the engine allows: etcd gives a hundred in
 // one transaction. leases[i] is the lock names[i], or errs[i] says why not, so that errors.Join(errs...) is nil if all were
-// taken. It returns when each is decided, and gives none back because of another. A name may be there once.
+// taken. It returns when each is decided, and gives none back because of another: with o.Wait, callers whose names overlap
+// may wait for each other, so let ctx end. A name may be there once.
 func (c *Client) AcquireEach(ctx context.Context, names []string, o AcquireOptions) (leases []Lease, errs []error) {
 	leases, errs = make([]Lease, len(names)), make([]error, len(names))
 	var all []*attempt
 	var at []int // where each is in names
 	seen := make(map[string]bool, len(names))
 	for i, name := range names {
-		a, err := c.attempt(ctx, name, o)
-		if err == nil && seen[name] {
-			err = fmt.Errorf("lock %q is named twice", name)
+		if seen[name] {
+			errs[i] = fmt.Errorf("lock %q is named twice", name)
+			continue
 		}
-		if seen[name] = true; err != nil {
+		seen[name] = true
+		a, err := c.attempt(ctx, name, o)
+		if err != nil {
 			errs[i] = err
 			continue
 		}
 		defer a.answered()
 		all, at = append(all, a), append(at, i)
+	}
+	if len(all) == 0 {
+		return leases, errs
 	}
 	begun, err := c.begin(all...)
 	if err != nil {
