@@ -77,9 +77,18 @@ type answer struct {
 	Code     int
 	Token    uint64
 	N        int
+	Joined   bool
 	Took     time.Duration
 	Status   solehold.Status
 	Warnings []string
+}
+
+// wantJoined asks a holder whether a process below it has the directory too.
+func wantJoined(t *testing.T, holder *agent, want bool) {
+	t.Helper()
+	if got := holder.must(t, order{Do: "joined"}); got.Joined != want {
+		t.Errorf("joined: %t, want %t", got.Joined, want)
+	}
 }
 
 func (a answer) ok() bool { return a.Text == "" }

@@ -63,8 +63,13 @@ func TestJoinAndRelease(t *testing.T) {
 	dir := dataDir(t)
 	wrapper, token, _ := wrapped(t, dir, 1)
 	for range 3 {
+		wantJoined(t, wrapper, false)
 		if got := wrapper.childAcquires(t, dir); !got.ok() || got.Token != token {
 			t.Fatalf("the child may not join: %+v", got)
+		}
+		wantJoined(t, wrapper, true)
+		if got := wrapper.must(t, order{Do: "child", Child: &order{Do: "joined"}}); got.Joined {
+			t.Error("the child says that somebody has joined it")
 		}
 		wrapper.must(t, order{Do: "child", Child: &order{Do: "release"}})
 		wantHeld(t, start(t).acquire(t, dir))

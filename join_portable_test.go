@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/solehold/solehold"
+	"github.com/solehold/solehold/internal/testneed"
 )
 
 // child starts a child of a holder, which has its directory and token in its
@@ -53,7 +54,7 @@ func TestSeatBelowAHolder(t *testing.T) {
 		t.Errorf("without the holder: %+v", s)
 	}
 	must(t, first.Kill())
-	eventually(t, "it is free", func() bool { return other.acquire(t, dir).ok() })
+	testneed.Until(t, "it is free", func() bool { return other.acquire(t, dir).ok() })
 }
 
 // The seat is free again when its process lets go, and the holder keeps the directory.
@@ -66,9 +67,11 @@ func TestSeatIsGivenBack(t *testing.T) {
 	token := got.Token
 	child(t, holder, true)
 	for range 3 {
+		wantJoined(t, holder, false)
 		if got := below(t, holder, order{Do: "acquire", Dir: dir}); !got.ok() || got.Token != token {
 			t.Fatalf("the child may not sit: %+v", got)
 		}
+		wantJoined(t, holder, true)
 		if got := below(t, holder, order{Do: "release"}); !got.ok() {
 			t.Fatal(got.Text)
 		}
