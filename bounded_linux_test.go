@@ -67,7 +67,7 @@ func TestG5BoundedAnswers(t *testing.T) {
 			o := order{Do: "acquire", Dir: dir, With: with{Timeout: timeout}}
 			wantUnanswered(t, a.do(t, o))
 			wantUnanswered(t, a.do(t, o)) // a second call of the same process as well
-			eventually(t, "the late lock is given back", func() bool {
+			testneed.Until(t, "the late lock is given back", func() bool {
 				s := state(t, dir)
 				return s.State == solehold.Free && s.Token > 1 && s.Record.Class == "released"
 			})

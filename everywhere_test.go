@@ -10,6 +10,7 @@ import (
 
 	"github.com/solehold/solehold"
 	"github.com/solehold/solehold/internal/journal"
+	"github.com/solehold/solehold/internal/testneed"
 )
 
 // The tests of this file are of no system: they run on Linux, on Linux with the
@@ -125,7 +126,7 @@ func TestKillFreesEverywhere(t *testing.T) {
 	holder.kill()
 	begin := time.Now()
 	var got answer
-	eventually(t, "the directory is free", func() bool { got = next.acquire(t, dir); return got.ok() })
+	testneed.Until(t, "the directory is free", func() bool { got = next.acquire(t, dir); return got.ok() })
 	t.Logf("free %v after the kill", time.Since(begin).Round(time.Millisecond))
 	if got.Token <= first.Token {
 		t.Errorf("token %d after %d", got.Token, first.Token)
@@ -285,7 +286,7 @@ func TestDroppedLockEverywhere(t *testing.T) {
 	holder.must(t, order{Do: "drop", Dir: dir, N: 100})
 	wantHeld(t, other.acquire(t, dir))
 	holder.kill()
-	eventually(t, "the directory is free", func() bool { return other.acquire(t, dir).ok() })
+	testneed.Until(t, "the directory is free", func() bool { return other.acquire(t, dir).ok() })
 }
 
 // What the holder opens and closes on the side drops nothing.

@@ -40,7 +40,7 @@ func TestLockFileIsMadeAnew(t *testing.T) {
 			other := start(t)
 			must(t, act(dir))
 			wantHeld(t, other.acquire(t, dir))
-			eventually(t, "the record is back", func() bool {
+			testneed.Until(t, "the record is back", func() bool {
 				s := state(t, dir)
 				return s.State == solehold.Held && s.Record.Class == "live" && s.Token == lock.Token()
 			})
@@ -72,7 +72,7 @@ func TestLossOfTheStateIsTold(t *testing.T) {
 			t.Parallel()
 			dir := dataDir(t)
 			lock := hold(t, dir)
-			eventually(t, "the watch is in place", func() bool {
+			testneed.Until(t, "the watch is in place", func() bool {
 				touch(t, dir)
 				return len(events(t, dir, journal.Acquired)) == 1
 			})
@@ -94,7 +94,7 @@ func TestSuccessorIsLeftAlone(t *testing.T) {
 	lock := hold(t, dir)
 	must(t, os.RemoveAll(stateDir(dir)))
 	other := start(t)
-	eventually(t, "somebody else has it", func() bool { return other.acquire(t, dir).ok() })
+	testneed.Until(t, "somebody else has it", func() bool { return other.acquire(t, dir).ok() })
 	wantLost(t, lock)
 	if s := state(t, dir); s.State != solehold.Held || s.Owner.PID != other.pid {
 		t.Errorf("status %+v", s)
@@ -113,7 +113,7 @@ func TestUnlockedByAChild(t *testing.T) {
 		must(t, oslock.Unlock(fd, oslock.Owner))
 	}
 	other := start(t)
-	eventually(t, "it is held again", func() bool {
+	testneed.Until(t, "it is held again", func() bool {
 		touch(t, dir)
 		return state(t, dir).State == solehold.Held
 	})
@@ -127,7 +127,7 @@ func TestUnlockedAndTaken(t *testing.T) {
 	dir := dataDir(t)
 	lock, other := hold(t, dir), start(t)
 	got := answer{}
-	eventually(t, "another one has it", func() bool {
+	testneed.Until(t, "another one has it", func() bool {
 		for _, fd := range lock.Share() {
 			oslock.Unlock(fd, oslock.Owner)
 		}
@@ -163,7 +163,7 @@ func TestSharerKeepsTheDirectory(t *testing.T) {
 		t.Errorf("status %+v", s)
 	}
 	must(t, unix.Kill(child, unix.SIGKILL))
-	eventually(t, "it is free", func() bool { return third.acquire(t, dir).ok() })
+	testneed.Until(t, "it is free", func() bool { return third.acquire(t, dir).ok() })
 }
 
 // A record is looked at again where its writer is dead, since a new owner may not
@@ -291,7 +291,7 @@ func TestLossOfTheMemoryIsTold(t *testing.T) {
 	lock, err := acquireAt(t, dir, elsewhere)
 	must(t, err)
 	must(t, unix.Removexattr(dir, stateAttr))
-	eventually(t, "the loss is told", func() bool {
+	testneed.Until(t, "the loss is told", func() bool {
 		must(t, os.WriteFile(filepath.Join(elsewhere, "touched"), nil, 0o600))
 		must(t, os.Remove(filepath.Join(elsewhere, "touched")))
 		return lock.Context().Err() != nil

@@ -11,6 +11,7 @@ import (
 	"github.com/solehold/solehold"
 	"github.com/solehold/solehold/internal/journal"
 	"github.com/solehold/solehold/internal/record"
+	"github.com/solehold/solehold/internal/testneed"
 	"golang.org/x/sys/unix"
 )
 
@@ -25,7 +26,7 @@ func shared(t *testing.T, dir string) (*solehold.Lock, *agent) {
 // may notice and undo a few times.
 func usurp(t *testing.T, dir string, child, other *agent) (won answer) {
 	t.Helper()
-	eventually(t, "another process takes the directory", func() bool {
+	testneed.Until(t, "another process takes the directory", func() bool {
 		child.must(t, order{Do: "unlock"})
 		won = other.acquire(t, dir)
 		return won.ok()
@@ -78,14 +79,14 @@ func TestG7LossIsToldWithAnotherFile(t *testing.T) {
 			holder, other := start(t), start(t)
 			wantFree(t, holder.acquire(t, dir))
 			killAtEnd(t, holder.must(t, order{Do: "share", N: 1}).N)
-			eventually(t, "another process takes the directory", func() bool {
+			testneed.Until(t, "another process takes the directory", func() bool {
 				holder.must(t, order{Do: "child", Child: &order{Do: "unlock"}})
 				must(t, unix.Kill(holder.pid, unix.SIGSTOP)) // or it would notice the removal first
 				must(t, remove(dir))
 				won := other.acquire(t, dir).ok()
 				must(t, unix.Kill(holder.pid, unix.SIGCONT))
 				if !won {
-					eventually(t, "the lock file is put back", func() bool { return state(t, dir).State == solehold.Held })
+					testneed.Until(t, "the lock file is put back", func() bool { return state(t, dir).State == solehold.Held })
 				}
 				return won
 			})
@@ -126,7 +127,7 @@ func TestG7UnlockedIsRetaken(t *testing.T) {
 	checked(t, dir) // from here on it is watched
 	child.must(t, order{Do: "unlock"})
 	touch(t, dir)
-	eventually(t, "history says that it was taken again", func() bool {
+	testneed.Until(t, "history says that it was taken again", func() bool {
 		return said(t, dir, journal.LockRemoved, "taken again")
 	})
 	wantKept(t, lock)
@@ -140,7 +141,7 @@ func checked(t *testing.T, dir string) {
 	t.Helper()
 	before := len(events(t, dir, journal.LockRemoved))
 	must(t, os.Remove(lockFile(dir)))
-	eventually(t, "the lock file is put back", func() bool {
+	testneed.Until(t, "the lock file is put back", func() bool {
 		return len(events(t, dir, journal.LockRemoved)) > before && state(t, dir).State == solehold.Held
 	})
 }
@@ -182,7 +183,7 @@ func TestG7CleanUpIsRepaired(t *testing.T) {
 			other := start(t)
 			other.tell(t, order{Do: "try", Dir: dir, N: 2000})
 			must(t, clean(dir))
-			eventually(t, "lock and history are back", func() bool { return repaired(t, dir) })
+			testneed.Until(t, "lock and history are back", func() bool { return repaired(t, dir) })
 			if got := other.hear(t); !got.ok() {
 				t.Errorf("a starter meanwhile: %+v", got)
 			}
@@ -228,7 +229,7 @@ func TestG7RepeatedCleanUpIsRepaired(t *testing.T) {
 	lock := hold(t, dir)
 	for range 100 {
 		must(t, removeState(dir))
-		eventually(t, "lock and history are back", func() bool { return repaired(t, dir) })
+		testneed.Until(t, "lock and history are back", func() bool { return repaired(t, dir) })
 	}
 	wantKept(t, lock)
 }
@@ -239,7 +240,7 @@ func TestG7DamagedRecordIsRepaired(t *testing.T) {
 	dir := dataDir(t)
 	lock := hold(t, dir)
 	overwrite(t, lockFile(dir), []byte("what is this file?"))
-	eventually(t, "the record is back", func() bool {
+	testneed.Until(t, "the record is back", func() bool {
 		s := state(t, dir)
 		return s.Record.Class == "live" && s.Token == lock.Token()
 	})
@@ -251,7 +252,7 @@ func TestG7RemovedDirectoryIsLost(t *testing.T) {
 	t.Parallel()
 	dir := dataDir(t)
 	lock := hold(t, dir)
-	eventually(t, "it is removed, between two repairs", func() bool { return os.RemoveAll(dir) == nil })
+	testneed.Until(t, "it is removed, between two repairs", func() bool { return os.RemoveAll(dir) == nil })
 	wantLost(t, lock)
 	must(t, os.Mkdir(dir, 0o755)) // another one
 	wantFree(t, start(t).acquire(t, dir))
@@ -266,7 +267,7 @@ func TestG7MovedDirectoryStaysHeld(t *testing.T) {
 	moved := dir + "-moved"
 	must(t, os.Rename(dir, moved))
 	must(t, os.Mkdir(dir, 0o755))
-	eventually(t, "history tells of the move", func() bool { return len(events(t, moved, journal.Moved)) == 1 })
+	testneed.Until(t, "history tells of the move", func() bool { return len(events(t, moved, journal.Moved)) == 1 })
 	wantKept(t, lock)
 	if lock.Dir() != moved {
 		t.Errorf("it is in %s, not in %s", lock.Dir(), moved)

@@ -119,22 +119,6 @@ func after(t testing.TB, d time.Duration) <-chan time.Time {
 	return timer.C
 }
 
-// eventually polls what tells no event.
-func eventually(t testing.TB, what string, ok func() bool) {
-	t.Helper()
-	tick := time.NewTicker(2 * time.Millisecond)
-	defer tick.Stop()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	for !ok() {
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			t.Fatalf("it did not come true: %s", what)
-		}
-	}
-}
-
 func history(t testing.TB, dir string) journal.History {
 	t.Helper()
 	h, err := journal.Read(os.DirFS(stateDir(dir)))

@@ -13,6 +13,7 @@ import (
 	"github.com/solehold/solehold"
 	"github.com/solehold/solehold/internal/datadir"
 	"github.com/solehold/solehold/internal/oslock"
+	"github.com/solehold/solehold/internal/testneed"
 	"golang.org/x/sys/windows"
 )
 
@@ -99,7 +100,7 @@ func TestHandlesAreNotInherited(t *testing.T) {
 	t.Cleanup(func() { end(child.N) })
 	holder.kill()
 	third := start(t)
-	eventually(t, "it is free beside the child", func() bool { return third.acquire(t, other).ok() })
+	testneed.Until(t, "it is free beside the child", func() bool { return third.acquire(t, other).ok() })
 }
 
 func end(pid int) {
@@ -121,7 +122,7 @@ func TestSharedHandleKeepsTheDirectory(t *testing.T) {
 		t.Errorf("status %+v", s)
 	}
 	end(child.N)
-	eventually(t, "it is free after the child", func() bool { return third.acquire(t, dir).ok() })
+	testneed.Until(t, "it is free after the child", func() bool { return third.acquire(t, dir).ok() })
 }
 
 // systemOrders are those for Windows alone.

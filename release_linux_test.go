@@ -13,6 +13,7 @@ import (
 
 	"github.com/solehold/solehold"
 	"github.com/solehold/solehold/internal/journal"
+	"github.com/solehold/solehold/internal/testneed"
 	"golang.org/x/sys/unix"
 )
 
@@ -55,7 +56,7 @@ func TestRequestRelease(t *testing.T) {
 		t.Errorf("before anybody asked: %+v", r)
 	}
 	q := ask(t, dir, solehold.ReleaseRequest{Token: lock.Token(), Why: "upgrade\x1b[2J"})
-	eventually(t, "the holder is asked", func() bool { return asked(lock) })
+	testneed.Until(t, "the holder is asked", func() bool { return asked(lock) })
 	r := lock.ReleaseRequest()
 	if r.Token != lock.Token() || r.Why != "upgrade?[2J" || !strings.HasPrefix(r.By, "pid ") || !strings.Contains(r.By, "uid ") || !r.Logged {
 		t.Errorf("request %+v", r)
@@ -134,7 +135,7 @@ func TestTwoWhoAsk(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() { waiting <- second.Wait(ctx) }()
 	must(t, first.Withdraw())
-	eventually(t, "the second asks anew", func() bool { return requestBy(t, dir) == "second" })
+	testneed.Until(t, "the second asks anew", func() bool { return requestBy(t, dir) == "second" })
 	cancel()
 	if err := <-waiting; !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
@@ -171,7 +172,7 @@ func TestRequestAmongOthers(t *testing.T) {
 	lock := hold(t, dir)
 	must(t, os.WriteFile(requestFile(dir), []byte(`{"token":1,"by":"old"}`), 0o600))
 	q := ask(t, dir, solehold.ReleaseRequest{Token: lock.Token(), By: "new"})
-	eventually(t, "the holder is asked", func() bool { return asked(lock) })
+	testneed.Until(t, "the holder is asked", func() bool { return asked(lock) })
 	must(t, q.Withdraw())
 	victim := filepath.Join(filepath.Dir(dir), "victim")
 	must(t, os.WriteFile(victim, []byte("precious"), 0o600))
@@ -210,7 +211,7 @@ func TestRequestIsBounded(t *testing.T) {
 	if st.Size() > 1024 {
 		t.Errorf("%d bytes", st.Size())
 	}
-	eventually(t, "the holder is asked", func() bool { return asked(lock) })
+	testneed.Until(t, "the holder is asked", func() bool { return asked(lock) })
 }
 
 // Without a token nobody is asked, and the wait works all the same.
@@ -238,7 +239,7 @@ func TestRequestToDetachedHolder(t *testing.T) {
 	lock := hold(t, dir)
 	must(t, os.RemoveAll(stateDir(dir)))
 	ask(t, dir, solehold.ReleaseRequest{Token: lock.Token()})
-	eventually(t, "the holder is asked", func() bool { return asked(lock) })
+	testneed.Until(t, "the holder is asked", func() bool { return asked(lock) })
 }
 
 func TestRequestWhereNobodyHolds(t *testing.T) {

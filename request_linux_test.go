@@ -11,6 +11,7 @@ import (
 
 	"github.com/solehold/solehold"
 	"github.com/solehold/solehold/internal/journal"
+	"github.com/solehold/solehold/internal/testneed"
 )
 
 func voluntary(t *testing.T, pid, tid int) int {
@@ -57,7 +58,7 @@ func TestReleaseRequest(t *testing.T) {
 				must(t, os.Remove(path))
 			}
 			must(t, write(path, `{"token":2}`))
-			eventually(t, "the holder is asked", func() bool { return asked(lock) })
+			testneed.Until(t, "the holder is asked", func() bool { return asked(lock) })
 			wantKept(t, lock)
 			wantHeld(t, start(t).acquire(t, dir)) // it was only asked
 		})
@@ -98,7 +99,7 @@ func TestRefusalsAreCounted(t *testing.T) {
 	const flood = 300
 	other.must(t, order{Do: "try", Dir: dir, N: flood})
 	tries := flood
-	eventually(t, "every refusal is listed or counted", func() bool {
+	testneed.Until(t, "every refusal is listed or counted", func() bool {
 		other.must(t, order{Do: "try", Dir: dir, N: 1})
 		tries++
 		sum := 0

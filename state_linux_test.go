@@ -70,7 +70,7 @@ func TestStateElsewhereIsRepaired(t *testing.T) {
 	lock, err := acquireAt(t, dir, elsewhere)
 	must(t, err)
 	must(t, os.Remove(filepath.Join(elsewhere, "lock")))
-	eventually(t, "the lock file is back", func() bool { return state(t, dir).State == solehold.Held })
+	testneed.Until(t, "the lock file is back", func() bool { return state(t, dir).State == solehold.Held })
 	wantKept(t, lock)
 	wantHeld(t, start(t).acquire(t, dir))
 	wantEmpty(t, dir)

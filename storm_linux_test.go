@@ -15,6 +15,7 @@ import (
 
 	"github.com/solehold/solehold"
 	"github.com/solehold/solehold/internal/journal"
+	"github.com/solehold/solehold/internal/testneed"
 	"golang.org/x/sys/unix"
 )
 
@@ -220,7 +221,7 @@ func TestKillAtRandomPoints(t *testing.T) {
 		victim := partOf("victim", path, dir)
 		must(t, victim.Start())
 		t.Cleanup(func() { victim.Process.Kill() })
-		eventually(t, "the victim runs", func() bool { return b.wins.Load() > 0 })
+		testneed.Until(t, "the victim runs", func() bool { return b.wins.Load() > 0 })
 		<-time.After(time.Duration(random.IntN(1000)) * time.Microsecond)
 		must(t, victim.Process.Kill())
 		victim.Wait()

@@ -100,7 +100,7 @@ func TestWeExcludeTwin(t *testing.T) {
 		must(t, removeState(dir))
 		wantTwinRefused(t, dir)
 	}
-	eventually(t, "it is repaired", func() bool { return state(t, dir).State == solehold.Held })
+	testneed.Until(t, "it is repaired", func() bool { return state(t, dir).State == solehold.Held })
 	wantKept(t, lock)
 	must(t, lock.Release())
 	startTwin(t, "hold", dir)

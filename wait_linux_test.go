@@ -9,6 +9,7 @@ import (
 
 	"github.com/solehold/solehold"
 	"github.com/solehold/solehold/internal/procfs"
+	"github.com/solehold/solehold/internal/testneed"
 )
 
 // Every waiter gets the directory, one after the other; none is forgotten.
@@ -130,7 +131,7 @@ func TestWaiterSurvivesCleanUp(t *testing.T) {
 	a := start(t)
 	a.waits(t, dir)
 	must(t, removeState(dir))
-	eventually(t, "the lock file is back", func() bool { return repaired(t, dir) })
+	testneed.Until(t, "the lock file is back", func() bool { return repaired(t, dir) })
 	must(t, lock.Release())
 	wantFree(t, a.gets(t))
 }

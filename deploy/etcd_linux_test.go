@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/solehold/solehold/internal/testneed"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/server/v3/embed"
 	"go.uber.org/zap"
@@ -68,7 +69,7 @@ func startEtcd(t *testing.T) []string {
 		t.Cleanup(func() { in.Close(); cmd.Wait() })
 	}
 	for _, c := range clients {
-		until(t, "etcd at "+c+" has no leader", func() bool { return strings.Contains(get("http://"+c+"/metrics"), "\netcd_server_has_leader 1\n") })
+		testneed.Until(t, "etcd at "+c+" has no leader", func() bool { return strings.Contains(get("http://"+c+"/metrics"), "\netcd_server_has_leader 1\n") })
 	}
 	return clients
 }
@@ -119,7 +120,7 @@ func TestEtcdTellsThem(t *testing.T) {
 			continue
 		}
 		seen++
-		until(t, "etcd tells "+name, func() bool { // some only when there was something to tell
+		testneed.Until(t, "etcd tells "+name, func() bool { // some only when there was something to tell
 			if !strings.Contains(body, "\n"+name+"{") && !strings.Contains(body, "\n"+name+" ") {
 				body = get(at)
 				return false

@@ -54,7 +54,7 @@ func background(t *testing.T, cmd *exec.Cmd) {
 func told(t *testing.T, engine, address, up string) {
 	t.Helper()
 	text := ""
-	until(t, engine+" is not up", func() bool {
+	testneed.Until(t, engine+" is not up", func() bool {
 		text = get("http://" + address + "/metrics")
 		return strings.Contains(text, "\n"+up+" 1\n")
 	})
@@ -126,7 +126,7 @@ func TestZooKeeperTellsThem(t *testing.T) {
 	must(t, os.WriteFile(config, fmt.Appendf(nil, "dataDir=%s\nclientPort=%s\nclientPortAddress=%s\nadmin.enableServer=false\n4lw.commands.whitelist=mntr\n", dir, port, host), 0o600))
 	background(t, exec.Command(java, "-Xmx256m", "-XX:TieredStopAtLevel=1", "-cp", jar, "org.apache.zookeeper.server.quorum.QuorumPeerMain", config))
 	text := ""
-	until(t, "zookeeper does not tell", func() bool { text = monitor(address); return strings.Contains(text, "\nzk_znode_count\t") })
+	testneed.Until(t, "zookeeper does not tell", func() bool { text = monitor(address); return strings.Contains(text, "\nzk_znode_count\t") })
 	for _, q := range asks(t, "zookeeper") {
 		for _, m := range regexp.MustCompile(`([a-z_]+)\{job=~"\$zookeeper"(?:,quantile="([0-9.]+)")?`).FindAllStringSubmatch(q, -1) {
 			if want := asMonitored(m[1], m[2]); !strings.Contains(text, "\n"+want+"\t") {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/solehold/solehold/cluster/clustertest"
+	"github.com/solehold/solehold/internal/testneed"
 )
 
 // situation makes an alert fire for real, and ends.
@@ -31,8 +32,8 @@ func TestEachAlertFires(t *testing.T) {
 	}
 	h.serve(append(dirs, "--cluster", "etcd://"+etcd[0]+"/deploy?ttl=20s")...)
 	p := newPrometheus(t, h, etcd)
-	until(t, "both jobs are scraped", func() bool { n, _ := p.asks("up == 1"); return n == 1+len(etcd) })
-	until(t, "doctor has looked", func() bool { n, _ := p.asks("solehold_findings"); return n > 0 })
+	testneed.Until(t, "both jobs are scraped", func() bool { n, _ := p.asks("up == 1"); return n == 1+len(etcd) })
+	testneed.Until(t, "doctor has looked", func() bool { n, _ := p.asks("solehold_findings"); return n > 0 })
 	for _, s := range all {
 		if a, ok := p.firing(s.alert, s.value); ok {
 			t.Errorf("it fires before anything has happened: %+v", a)
@@ -112,9 +113,9 @@ func (h *host) refusedBySick() func() {
 	sick := filepath.Join(h.base, "is-sick")
 	h.start("solehold", "run", "--health-exec", "test ! -e "+sick, "--health-period", "1s", "--health-failure-threshold", "1",
 		"--on-unhealthy", "report", dir, "--", "sh", "-c", "echo works; read x").says("works")
-	until(h.t, "a probe is told", func() bool { return strings.Contains(h.metrics(), "solehold_healthy{dir=\""+dir+"\"} 1") })
+	testneed.Until(h.t, "a probe is told", func() bool { return strings.Contains(h.metrics(), "solehold_healthy{dir=\""+dir+"\"} 1") })
 	must(h.t, os.WriteFile(sick, nil, 0o644))
-	until(h.t, "the failure is told", func() bool { return strings.Contains(h.metrics(), "solehold_healthy{dir=\""+dir+"\"} 0") })
+	testneed.Until(h.t, "the failure is told", func() bool { return strings.Contains(h.metrics(), "solehold_healthy{dir=\""+dir+"\"} 0") })
 	h.start("solehold", "run", dir, "--", "true").says("already has its owner")
 	return func() { must(h.t, os.Remove(sick)) }
 }
@@ -132,7 +133,7 @@ func (h *host) givesUp() func() {
 func (h *host) silentEngine(proxy *clustertest.Proxy) func() {
 	h.start("solehold", "run", "--cluster", "etcd://"+proxy.Addr()+"/deploy?ttl=20s", "--cluster-name", "x", h.dir("leased"), "--",
 		"sh", "-c", "echo works; read x").says("works")
-	until(h.t, "the margin is told", func() bool { return strings.Contains(h.metrics(), "solehold_lease_margin_seconds{") })
+	testneed.Until(h.t, "the margin is told", func() bool { return strings.Contains(h.metrics(), "solehold_lease_margin_seconds{") })
 	proxy.Cut()
 	return proxy.Heal
 }

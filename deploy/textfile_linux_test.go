@@ -32,7 +32,7 @@ func TestTextFile(t *testing.T) {
 	serve := h.start("solehold", "serve", "--listen", h.addr, "--examine", "1s", "--textfile", text, data)
 	file := filepath.Join(text, "solehold.prom")
 	want := "\nsolehold_held{dir=\"" + data + "\"} 1\n"
-	until(t, "the file is written", func() bool {
+	testneed.Until(t, "the file is written", func() bool {
 		got, _ := os.ReadFile(file)
 		return strings.Contains(string(got), want) && strings.Contains(string(got), "\nsolehold_findings{id=\"SH001\"} 0\n")
 	})
@@ -65,7 +65,7 @@ func nodeExporter(t *testing.T, text, want string) {
 	must(t, node.Start())
 	defer func() { node.Process.Kill(); node.Wait() }()
 	var got string
-	until(t, "node_exporter tells it", func() bool {
+	testneed.Until(t, "node_exporter tells it", func() bool {
 		got = get("http://" + addr + "/metrics")
 		return strings.Contains(got, want)
 	})

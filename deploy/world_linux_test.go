@@ -118,7 +118,7 @@ func (p *process) end() {
 
 func (p *process) wait() {
 	p.t.Helper()
-	until(p.t, "the end of a process", func() bool {
+	testneed.Until(p.t, "the end of a process", func() bool {
 		select {
 		case <-p.done:
 			return true
@@ -131,14 +131,14 @@ func (p *process) wait() {
 // says waits until it has said something.
 func (p *process) says(what string) {
 	p.t.Helper()
-	until(p.t, what, func() bool { return strings.Contains(p.text(), what) })
+	testneed.Until(p.t, what, func() bool { return strings.Contains(p.text(), what) })
 }
 
 // serve starts the page, which shows these directories also while nobody has them.
 func (h *host) serve(more ...string) {
 	h.t.Helper()
 	p := h.start(append([]string{"solehold", "serve", "--listen", h.addr, "--examine", "1s"}, more...)...)
-	until(h.t, "serve answers", func() bool {
+	testneed.Until(h.t, "serve answers", func() bool {
 		select {
 		case <-p.done:
 			h.t.Fatal(p.text())
@@ -153,7 +153,7 @@ func (h *host) metrics() string { return get("http://" + h.addr + "/metrics") }
 // status waits for a state.
 func (h *host) status(dir, want string) {
 	h.t.Helper()
-	until(h.t, dir+" is "+want, func() bool {
+	testneed.Until(h.t, dir+" is "+want, func() bool {
 		out, _ := exec.Command("nsenter", "--target", h.init, "--pid", "--mount", "--", filepath.Join(bin, "solehold"), "status", dir).Output()
 		return strings.HasPrefix(string(out), want)
 	})
@@ -205,7 +205,7 @@ scrape_configs:
 			t.Logf("prometheus: %.3000s", &said)
 		}
 	})
-	until(t, "prometheus answers", func() bool { return get("http://"+p.addr+"/-/ready") != "" })
+	testneed.Until(t, "prometheus answers", func() bool { return get("http://"+p.addr+"/-/ready") != "" })
 	return p
 }
 
@@ -237,7 +237,7 @@ func (p *prometheus) firing(name, value string) (alert, bool) {
 func (p *prometheus) fires(name, value string) {
 	p.t.Helper()
 	var a alert
-	until(p.t, name+" fires for "+value, func() bool {
+	testneed.Until(p.t, name+" fires for "+value, func() bool {
 		var ok bool
 		a, ok = p.firing(name, value)
 		return ok
@@ -253,7 +253,7 @@ func (p *prometheus) fires(name, value string) {
 // clears waits for its end.
 func (p *prometheus) clears(name, value string) {
 	p.t.Helper()
-	until(p.t, name+" clears for "+value, func() bool { _, ok := p.firing(name, value); return !ok })
+	testneed.Until(p.t, name+" clears for "+value, func() bool { _, ok := p.firing(name, value); return !ok })
 	p.t.Logf("%s clears", name)
 }
 

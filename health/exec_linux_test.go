@@ -120,7 +120,7 @@ func gone(t testing.TB, pid string) {
 	if _, err := strconv.Atoi(pid); err != nil {
 		t.Fatalf("no pid: %q", pid)
 	}
-	eventually(t, "end of "+pid, func() bool {
+	testneed.Until(t, "end of "+pid, func() bool {
 		stat, err := os.ReadFile("/proc/" + pid + "/stat")
 		_, rest, _ := strings.Cut(string(stat), ") ")
 		return err != nil || rest == "" || rest[0] == 'Z' || rest[0] == 'X'
@@ -162,7 +162,7 @@ func TestExecCancelled(t *testing.T) {
 	fifo := filepath.Join(t.TempDir(), "started")
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() {
-		eventually(t, "start", func() bool { _, err := os.Stat(fifo); return err == nil })
+		testneed.Until(t, "start", func() bool { _, err := os.Stat(fifo); return err == nil })
 		cancel()
 	}()
 	want(t, shell(t, "echo > "+fifo+"; sleep 1000", health.ExecOptions{}).Check(ctx), health.Unknown, "cancelled")

@@ -158,16 +158,6 @@ func inTime(t testing.TB, r health.Result, limit time.Duration) {
 	}
 }
 
-// eventually waits for what takes no waiting but other goroutines or processes to run.
-func eventually(t testing.TB, what string, is func() bool) {
-	t.Helper()
-	for limit := time.Now().Add(ample); !is(); runtime.Gosched() {
-		if time.Now().After(limit) {
-			t.Fatalf("never: %s", what)
-		}
-	}
-}
-
 // use is what a process uses.
 type use struct{ goroutines, descriptors int }
 

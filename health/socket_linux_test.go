@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/solehold/solehold/health"
+	"github.com/solehold/solehold/internal/testneed"
 	"golang.org/x/sys/unix"
 )
 
@@ -59,7 +60,7 @@ func TestNoDescriptorLeft(t *testing.T) {
 	}
 	before := used()
 	want(t, within(ample, probes[0]), health.OK, "") // whatever is opened once is open
-	eventually(t, "all closed", func() bool { return used().descriptors <= before.descriptors })
+	testneed.Until(t, "all closed", func() bool { return used().descriptors <= before.descriptors })
 	var old unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &old); err != nil {
 		t.Fatal(err)
@@ -102,5 +103,5 @@ func TestHangCostsOneDescriptor(t *testing.T) {
 	}
 	close(free)
 	want(t, <-answer, health.Fail, "closed without an answer")
-	eventually(t, "all closed", func() bool { return used().descriptors <= before.descriptors })
+	testneed.Until(t, "all closed", func() bool { return used().descriptors <= before.descriptors })
 }

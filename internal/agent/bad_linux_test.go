@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/solehold/solehold/internal/testneed"
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
@@ -155,7 +156,7 @@ func TestClonedDisk(t *testing.T) {
 		t.Errorf("code %d: %s", code, refused.stderr.String())
 	}
 	b := second.start("--wait", "forever")
-	until(t, "it does not wait", func() bool { return strings.Contains(b.stderr.String(), "waiting") })
+	testneed.Until(t, "it does not wait", func() bool { return strings.Contains(b.stderr.String(), "waiting") })
 	a.signal(syscall.SIGTERM)
 	two := b.works()
 	a.ended()

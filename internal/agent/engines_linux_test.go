@@ -30,7 +30,7 @@ func redis(t *testing.T) string {
 		cmd.Process.Kill()
 		cmd.Wait()
 	})
-	until(t, "redis-server does not start", func() bool {
+	testneed.Until(t, "redis-server does not start", func() bool {
 		c, err := net.Dial("tcp", addr)
 		if err == nil {
 			c.Close()
@@ -74,7 +74,7 @@ func TestSharedByTwoEngines(t *testing.T) {
 		}
 	}
 	from := runs[second][0].acted()
-	until(t, "a run at another engine was hurt", func() bool { return runs[second][0].acted() > from })
+	testneed.Until(t, "a run at another engine was hurt", func() bool { return runs[second][0].acted() > from })
 	s.signal(syscall.SIGKILL)
 	at := cluster.SystemClock().Now()
 	last := time.Duration(0)
@@ -104,7 +104,7 @@ func TestSharedQueue(t *testing.T) {
 	var tokens []uint64
 	for range runs {
 		var owner *run
-		until(t, "nobody has it", func() bool {
+		testneed.Until(t, "nobody has it", func() bool {
 			i := slices.IndexFunc(runs, (*run).started)
 			if i >= 0 {
 				owner, runs = runs[i], slices.Delete(slices.Clone(runs), i, i+1)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/solehold/solehold/cluster"
 	"github.com/solehold/solehold/cluster/clustertest"
+	"github.com/solehold/solehold/internal/testneed"
 )
 
 // fault is something that happens to the owner, who does not heed SIGTERM unless that is said.
@@ -133,7 +134,7 @@ func begin(t *testing.T, hosts [2]*host, f fault) *scene {
 func (s *scene) waits() {
 	s.one = s.a.works()
 	s.b = s.second.start("--wait", "forever")
-	until(s.a.t, "it does not wait", func() bool { return strings.Contains(s.b.stderr.String(), "waiting") })
+	testneed.Until(s.a.t, "it does not wait", func() bool { return strings.Contains(s.b.stderr.String(), "waiting") })
 }
 
 // end waits for the successor, and gives the time from the owner's last act to its start.
@@ -177,7 +178,7 @@ func TestStoppedWrapperKeepsTheLock(t *testing.T) {
 	b := a.works()
 	a.signal(syscall.SIGSTOP)
 	from := max(a.acted(), b.Owned) // it may not have acted yet
-	until(t, "the command has stopped", func() bool { return a.acted() > from+ttl+ttl/2 })
+	testneed.Until(t, "the command has stopped", func() bool { return a.acted() > from+ttl+ttl/2 })
 	other := newHost(t, "x", "127.0.0.1:1")
 	other.proxy = h.proxy
 	if code := other.start("--held-exit", "75").ended(); code != 75 {

@@ -19,6 +19,7 @@ import (
 	"github.com/solehold/solehold/cluster"
 	"github.com/solehold/solehold/cluster/clustertest"
 	"github.com/solehold/solehold/internal/procfs"
+	"github.com/solehold/solehold/internal/testneed"
 )
 
 // ttl is the time to live in these tests; the lock-delay has its least value.
@@ -144,21 +145,6 @@ func (r *run) isWork(pid int) bool {
 	return err == nil && strings.Contains(env, workVar+"="+r.file)
 }
 
-// until polls a condition.
-func until(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	tick := time.NewTicker(2 * time.Millisecond)
-	defer tick.Stop()
-	late := time.After(patience)
-	for !ok() {
-		select {
-		case <-tick.C:
-		case <-late:
-			t.Fatalf("waited in vain: %s", what)
-		}
-	}
-}
-
 // begun is what the command found, once it has started.
 func (r *run) begun() (b begun, ok bool) {
 	text, err := os.ReadFile(r.file)
@@ -172,7 +158,7 @@ func (r *run) begun() (b begun, ok bool) {
 func (r *run) works() begun {
 	r.t.Helper()
 	var b begun
-	until(r.t, "the command does not start: "+r.stderr.String(), func() (ok bool) {
+	testneed.Until(r.t, "the command does not start: "+r.stderr.String(), func() (ok bool) {
 		b, ok = r.begun()
 		select {
 		case <-r.done:

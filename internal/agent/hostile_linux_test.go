@@ -149,7 +149,7 @@ func TestSharedByLiars(t *testing.T) {
 		cmd.Env = append(os.Environ(), hostileVar+"="+string(text))
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: liar.user}
 		out, err := cmd.CombinedOutput()
-		until(t, how+": it is not told: "+want, func() bool { return strings.Contains(string(out)+h.shared.stderr.String(), want) })
+		testneed.Until(t, how+": it is not told: "+want, func() bool { return strings.Contains(string(out)+h.shared.stderr.String(), want) })
 		if ended := how == "tree" || how == "cgroup"; ended != (cmd.ProcessState.Sys().(syscall.WaitStatus).Signal() == syscall.SIGKILL) {
 			t.Errorf("%s: %v: %s", how, err, out)
 		}
@@ -158,7 +158,7 @@ func TestSharedByLiars(t *testing.T) {
 		t.Fatal("the victim is dead")
 	}
 	from := a.acted()
-	until(t, "the victim does not work", func() bool { return a.acted() > from })
+	testneed.Until(t, "the victim does not work", func() bool { return a.acted() > from })
 	a.signal(syscall.SIGTERM)
 	a.ended()
 }
@@ -195,7 +195,7 @@ func TestSharedByNoise(t *testing.T) {
 	for range all {
 		dial()
 	}
-	until(t, "the silent stay", func() bool { return h.shared.descriptors() < 100 })
+	testneed.Until(t, "the silent stay", func() bool { return h.shared.descriptors() < 100 })
 	for _, noise := range []string{"\n", "{}\n", "garbage\n", `{"v":1,"kind":"tree"}` + "\n", `{"v":1,"kind":"release"}` + "\n", "\x00\xff\xfe\n", `{"v":1,"kind":"start"`} {
 		dial().Write([]byte(noise))
 	}
@@ -213,7 +213,7 @@ func TestSharedByNoise(t *testing.T) {
 	if after.Errors != 0 || !a.isWork(b.PID) {
 		t.Errorf("%+v: %s", after, a.stderr.String())
 	}
-	until(t, "something is left", func() bool { return h.shared.descriptors() < 40 })
+	testneed.Until(t, "something is left", func() bool { return h.shared.descriptors() < 40 })
 	other := newHost(t, "y", "127.0.0.1:1")
 	other.shared, other.fixedURL = h.shared, h.url()
 	r := other.start()
@@ -227,7 +227,7 @@ func TestSharedByNoise(t *testing.T) {
 // renewed waits until a lease was renewed so often.
 func renewed(t *testing.T, h *host, times uint64) (l lease) {
 	t.Helper()
-	until(t, "it is not renewed", func() bool { l, _ = h.lease(); return l.Renewals >= times })
+	testneed.Until(t, "it is not renewed", func() bool { l, _ = h.lease(); return l.Renewals >= times })
 	return l
 }
 

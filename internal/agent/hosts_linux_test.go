@@ -42,7 +42,7 @@ func TestHosts(t *testing.T) {
 	first.service()
 	one := first.lives()
 	second.service("--wait", "forever")
-	until(t, "it does not wait", func() bool { return strings.Contains(second.run.stderr.String(), "waiting") })
+	testneed.Until(t, "it does not wait", func() bool { return strings.Contains(second.run.stderr.String(), "waiting") })
 	seen := watchServices(first, second)
 	cutAt := cluster.SystemClock().Now()
 	ip(t, "link", "set", "v1", "nomaster") // the first host is off the network
@@ -59,7 +59,7 @@ func TestHosts(t *testing.T) {
 	}
 	ip(t, "link", "set", "v1", "master", "hbr") // healed
 	again = first.service("--wait", "forever")
-	until(t, "it does not wait", func() bool { return strings.Contains(again.stderr.String(), "waiting") })
+	testneed.Until(t, "it does not wait", func() bool { return strings.Contains(again.stderr.String(), "waiting") })
 	second.run.signal(syscall.SIGTERM)
 	second.run.ended()
 	three := first.lives()
@@ -160,7 +160,7 @@ func (m *machine) services() (pids []int) {
 // lives waits until the host's kb answers there.
 func (m *machine) lives() int {
 	m.t.Helper()
-	until(m.t, "it does not answer: "+m.run.stderr.String(), func() bool {
+	testneed.Until(m.t, "it does not answer: "+m.run.stderr.String(), func() bool {
 		_, err := os.Stat(m.kb + ".answers")
 		select {
 		case <-m.run.done:

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/solehold/solehold/cluster"
+	"github.com/solehold/solehold/internal/testneed"
 )
 
 // lease is what a run writes down of its lease.
@@ -31,12 +32,12 @@ func TestLeaseIsWrittenDown(t *testing.T) {
 	a := h.start()
 	a.works()
 	var first, l lease
-	until(t, "no renewal is written down", func() bool { l, _ = h.lease(); return l.Renewals > 0 })
+	testneed.Until(t, "no renewal is written down", func() bool { l, _ = h.lease(); return l.Renewals > 0 })
 	first = l
 	if margin := l.Until - cluster.SystemClock().Now(); l.Token != 1 || l.TTL != ttl || margin > ttl/10*6 || l.Errors != 0 {
 		t.Errorf("%+v, margin %v", l, margin)
 	}
-	until(t, "it is not renewed", func() bool { l, _ = h.lease(); return l.Renewals > first.Renewals && l.Until > first.Until })
+	testneed.Until(t, "it is not renewed", func() bool { l, _ = h.lease(); return l.Renewals > first.Renewals && l.Until > first.Until })
 	h.proxy.Cut()
 	if code := a.ended(); code != 76 {
 		t.Errorf("code %d: %s", code, a.stderr.String())
@@ -47,7 +48,7 @@ func TestLeaseIsWrittenDown(t *testing.T) {
 	h.proxy.Heal()
 	b := h.start()
 	b.works()
-	until(t, "the next owner's lease is not written down", func() bool { l, _ = h.lease(); return l.Token > first.Token && l.Renewals > 0 })
+	testneed.Until(t, "the next owner's lease is not written down", func() bool { l, _ = h.lease(); return l.Token > first.Token && l.Renewals > 0 })
 	b.signal(syscall.SIGTERM)
 	b.ended()
 }

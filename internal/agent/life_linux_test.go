@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/solehold/solehold/cluster"
+	"github.com/solehold/solehold/internal/testneed"
 )
 
 // One host runs, the other one hears who does, waits, and takes over at once after a clean end.
@@ -33,7 +34,7 @@ func TestHandOver(t *testing.T) {
 	}
 	sees(t, first, one)
 	b := second.start("--wait", "forever")
-	until(t, "it does not wait", func() bool { return strings.Contains(b.stderr.String(), "waiting") })
+	testneed.Until(t, "it does not wait", func() bool { return strings.Contains(b.stderr.String(), "waiting") })
 	a.signal(syscall.SIGTERM)
 	two := b.works()
 	if code := a.ended(); code != 128+int(syscall.SIGTERM) {
@@ -223,7 +224,7 @@ func TestSecretStaysWithTheAgent(t *testing.T) {
 			t.Error("the command has it: ", v)
 		}
 	}
-	until(t, "there is no probe", func() bool { _, err := os.Stat(probed); return err == nil })
+	testneed.Until(t, "there is no probe", func() bool { _, err := os.Stat(probed); return err == nil })
 	if text, err := os.ReadFile(probed); err != nil || !strings.Contains(string(text), "PATH=") || strings.Contains(string(text), secret) {
 		t.Errorf("the probe has it, or nothing: %v: %s", err, text)
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/solehold/solehold/cluster"
+	"github.com/solehold/solehold/internal/testneed"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 )
@@ -52,7 +53,7 @@ func shareAs(t *testing.T, user *syscall.Credential, dir, url string, flags ...s
 
 func (s *shared) listens() {
 	s.t.Helper()
-	until(s.t, "the agent does not listen: "+s.stderr.String(), func() bool {
+	testneed.Until(s.t, "the agent does not listen: "+s.stderr.String(), func() bool {
 		select {
 		case <-s.done:
 			s.t.Fatalf("the agent ended: %s", s.stderr.String())
@@ -136,7 +137,7 @@ func TestSharedByAHundred(t *testing.T) { // alone: it is work for a machine
 		}
 		s.signal(c.sig)
 		at := cluster.SystemClock().Now()
-		until(t, "a command lives", func() bool { return !slices.ContainsFunc(runs, (*run).sleeps) })
+		testneed.Until(t, "a command lives", func() bool { return !slices.ContainsFunc(runs, (*run).sleeps) })
 		last := cluster.SystemClock().Now() - at
 		t.Logf("the last of %d commands was dead %v after the agent was %s, with a ttl of %v", c.n, last, c.how, long)
 		if last >= long {
@@ -148,7 +149,7 @@ func TestSharedByAHundred(t *testing.T) { // alone: it is work for a machine
 				t.Errorf("code %d: %s", code, r.stderr.String())
 			}
 		}
-		until(t, "the lease does not run out", func() bool { return leases(t, etcd) == 0 })
+		testneed.Until(t, "the lease does not run out", func() bool { return leases(t, etcd) == 0 })
 	}
 }
 
@@ -169,7 +170,7 @@ func crowd(t *testing.T, n int, etcd string, s *shared, url string) []*run {
 			continue
 		}
 		for _, r := range all[i/10*10:] {
-			until(t, "the command does not start", func() bool {
+			testneed.Until(t, "the command does not start", func() bool {
 				select {
 				case <-r.done:
 					t.Fatalf("the run ended: %s", r.stderr.String())
@@ -217,10 +218,10 @@ func TestSharedRunsAreApart(t *testing.T) {
 		again.ended()
 	}
 	from := runs[3].acted()
-	until(t, "the last one does not work", func() bool { return runs[3].acted() > from })
+	testneed.Until(t, "the last one does not work", func() bool { return runs[3].acted() > from })
 	runs[3].signal(syscall.SIGTERM)
 	runs[3].ended()
-	until(t, "the lease is not given back", func() bool { return leases(t, etcd) == 0 })
+	testneed.Until(t, "the lease is not given back", func() bool { return leases(t, etcd) == 0 })
 }
 
 // Asked to end the agent serves what it has and nobody else, asked again it stops that; a successor may listen meanwhile.
@@ -233,7 +234,7 @@ func TestSharedAgentDrains(t *testing.T) {
 	a := h.start()
 	b := a.works()
 	first.signal(syscall.SIGTERM)
-	until(t, "the socket is still there", func() bool { _, err := os.Lstat(first.socket); return err != nil })
+	testneed.Until(t, "the socket is still there", func() bool { _, err := os.Lstat(first.socket); return err != nil })
 	other := newHost(t, "y", etcd)
 	other.shared = first
 	if r := other.start(); r.ended() != 74 || r.started() || !strings.Contains(r.stderr.String(), "solehold-cluster agent --listen") {
@@ -245,7 +246,7 @@ func TestSharedAgentDrains(t *testing.T) {
 	r := other.start()
 	r.works()
 	from := max(a.acted(), b.Owned)
-	until(t, "the command has stopped", func() bool { return a.acted() > from+ttl+ttl/2 })
+	testneed.Until(t, "the command has stopped", func() bool { return a.acted() > from+ttl+ttl/2 })
 	first.signal(syscall.SIGTERM)
 	if code := a.ended(); code != lost || !strings.Contains(a.stderr.String(), "is being stopped") {
 		t.Errorf("code %d: %s", code, a.stderr.String())
@@ -337,10 +338,10 @@ func TestSuccessorOnTheSameHostLives(t *testing.T) {
 			t.Cleanup(func() { syscall.Kill(late, syscall.SIGCONT) })
 			a.signal(syscall.SIGKILL)
 			a.ended()
-			until(t, "the command lives", func() bool { return !a.isWork(b.PID) })
+			testneed.Until(t, "the command lives", func() bool { return !a.isWork(b.PID) })
 			h.shared = nil
 			next := h.start("--wait", "forever")
-			until(t, "it has not got the directory", func() bool { // the kernel wakes an own one whose parent has died
+			testneed.Until(t, "it has not got the directory", func() bool { // the kernel wakes an own one whose parent has died
 				return next.started() || strings.Contains(next.stderr.String(), "waiting: lock")
 			})
 			kill(t, late, syscall.SIGCONT)

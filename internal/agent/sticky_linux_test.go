@@ -13,6 +13,7 @@ import (
 
 	"github.com/solehold/solehold/cluster"
 	"github.com/solehold/solehold/cluster/clustertest"
+	"github.com/solehold/solehold/internal/testneed"
 )
 
 // stickyTTL is short: a wait is a part of it, and nothing else depends on it.
@@ -54,7 +55,7 @@ func (h *host) kept() (k struct {
 // says waits for a line of a run.
 func (r *run) says(what string) {
 	r.t.Helper()
-	until(r.t, fmt.Sprintf("it does not say %q: %s", what, r.stderr.String()), func() bool { return strings.Contains(r.stderr.String(), what) })
+	testneed.Until(r.t, fmt.Sprintf("it does not say %q: %s", what, r.stderr.String()), func() bool { return strings.Contains(r.stderr.String(), what) })
 }
 
 // engineTime is how long something goes on without the engine: more than three times to live.

@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/solehold/solehold/internal/testneed"
 	"github.com/solehold/solehold/internal/testsystemd"
 )
 
@@ -55,7 +56,7 @@ RestartSec=200ms
 	})
 	started := func(times int) {
 		t.Helper()
-		until(t, "it does not start", func() bool {
+		testneed.Until(t, "it does not start", func() bool {
 			text, _ := os.ReadFile(starts)
 			return strings.Count(string(text), "\n") == times
 		})

@@ -37,7 +37,7 @@ func (h *host) give(user *syscall.Credential) *host {
 // sleeping waits until the command of a crowd sleeps.
 func (r *run) sleeping() {
 	r.t.Helper()
-	until(r.t, "the command does not start: "+r.stderr.String(), func() bool {
+	testneed.Until(r.t, "the command does not start: "+r.stderr.String(), func() bool {
 		select {
 		case <-r.done:
 			r.t.Fatalf("the run ended: %s", r.stderr.String())
@@ -62,7 +62,7 @@ func TestSharedUsers(t *testing.T) {
 	a.sleeping()
 	a.signal(syscall.SIGKILL) // its command does not heed SIGTERM
 	a.ended()
-	until(t, "the command lives", func() bool { return !a.sleeps() })
+	testneed.Until(t, "the command lives", func() bool { return !a.sleeps() })
 	a = h.start("--wait", "forever")
 	a.sleeping()
 	outsider := newHost(t, "y", etcd).give(as(nobody-1, nobody-1))

@@ -64,7 +64,7 @@ func twoAfter(t *testing.T, begin starter, moment func(*running), hows ...how) b
 // until waits for ok or for the end of the process.
 func (r *running) until(what string, ok func() bool) {
 	r.t.Helper()
-	eventually(r.t, what, func() bool {
+	testneed.Until(r.t, what, func() bool {
 		select {
 		case <-r.done:
 			return true
@@ -132,7 +132,7 @@ func TestWrapperKilledBetweenForkAndExec(t *testing.T) {
 	strace := testneed.Program(t, "strace", "install strace")
 	for _, deaf := range []string{"DEAF=", "DEAF=1"} {
 		moment := func(r *running) {
-			eventually(t, "a child that has not become its program yet", func() bool { return between(r) != 0 })
+			testneed.Until(t, "a child that has not become its program yet", func() bool { return between(r) != 0 })
 			must(t, syscall.Kill(wrapperOf(r), syscall.SIGKILL))
 		}
 		held := traced(strace, "-o", "/dev/null", "-e", "trace=execve", "-e", "inject=execve:delay_enter=700000:when=1")
@@ -228,7 +228,7 @@ func TestOrphanThatEnds(t *testing.T) {
 	child := leader(r)
 	r.kill()
 	next := s.sh([]how{asUser(user)}, "exit 3")
-	eventually(t, "the next one has the directory", func() bool {
+	testneed.Until(t, "the next one has the directory", func() bool {
 		return s.status().State == solehold.Held || strings.Contains(next.errs.text(), "cannot be proven")
 	})
 	must(t, syscall.Kill(child, syscall.SIGKILL))
@@ -381,7 +381,7 @@ func TestSetuidServiceKeepsTheLock(t *testing.T) {
 	must(t, os.Chown(s.dir, 65534, 65534))
 	sleep := setuid(t, s)
 	r := s.run([]how{asUser(65534)}, sleep, "1000")
-	eventually(t, "the program runs", func() bool {
+	testneed.Until(t, "the program runs", func() bool {
 		pids := children(r.pid())
 		return len(pids) == 1 && strings.HasPrefix(commandOf(pids[0]), sleep)
 	})

@@ -123,7 +123,7 @@ func (v *served) rounds(n int) {
 	pulse := filepath.Join(v.dir, ".solehold", journal.PulseName)
 	last, _ := os.ReadFile(pulse)
 	for range n {
-		eventually(v.site.t, "another answer", func() bool {
+		testneed.Until(v.site.t, "another answer", func() bool {
 			now, _ := os.ReadFile(pulse)
 			changed := string(now) != string(last)
 			last = now

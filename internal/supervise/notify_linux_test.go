@@ -19,6 +19,7 @@ import (
 	"github.com/solehold/solehold"
 	"github.com/solehold/solehold/internal/journal"
 	"github.com/solehold/solehold/internal/record"
+	"github.com/solehold/solehold/internal/testneed"
 	"golang.org/x/sys/unix"
 )
 
@@ -148,7 +149,7 @@ func (e *ears) all(line string) (found []heard) {
 
 func (e *ears) await(line string, n int) heard {
 	e.t.Helper()
-	eventually(e.t, fmt.Sprintf("the manager hears %q %d times", line, n), func() bool { return len(e.all(line)) >= n })
+	testneed.Until(e.t, fmt.Sprintf("the manager hears %q %d times", line, n), func() bool { return len(e.all(line)) >= n })
 	return e.all(line)[n-1]
 }
 
@@ -312,7 +313,7 @@ func TestReadyOfAJoinedProgram(t *testing.T) {
 	r.out.await("ready <nil> <nil>", 1)
 	e.await("READY=1", 1)
 	s.await(journal.Ready, 1)
-	eventually(t, "the record says ready", func() bool {
+	testneed.Until(t, "the record says ready", func() bool {
 		text, err := os.ReadFile(filepath.Join(s.dir, ".solehold", "lock"))
 		must(t, err)
 		rec, err := record.Decode(text)

@@ -49,7 +49,7 @@ func limited(t *testing.T, path string) bool {
 		return false
 	}
 	t.Cleanup(func() {
-		eventually(t, "the group is empty", func() bool { return unix.Rmdir(path) == nil })
+		testneed.Until(t, "the group is empty", func() bool { return unix.Rmdir(path) == nil })
 	})
 	set := func(file, text string) bool { return os.WriteFile(filepath.Join(path, file), []byte(text), 0) == nil }
 	if !set("memory.limit_in_bytes", "20M") && !set("memory.max", "20M") {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/solehold/solehold"
+	"github.com/solehold/solehold/internal/testneed"
 )
 
 // A program that guards itself takes the seat beside its wrapper.
@@ -26,7 +27,7 @@ func TestGuardedProgramJoins(t *testing.T) {
 	r.wait()
 	// The program ignores TERM, and the shell above it is gone.
 	pid := number(t, r.out.text(), "first ")
-	eventually(t, "the program owns it", func() bool { st := s.status(); return st.Owner != nil && st.Owner.PID == pid })
+	testneed.Until(t, "the program owns it", func() bool { st := s.status(); return st.Owner != nil && st.Owner.PID == pid })
 	if st := s.status(); st.State != solehold.Held || !st.Owner.WrapperGone {
 		t.Errorf("status is %s, owner %+v", st.State, st.Owner)
 	}
@@ -67,7 +68,7 @@ func TestLostLockStopsTheCommand(t *testing.T) {
 	r := s.sh(nil, brood+`trap 'echo asked' INT; while :; do sleep 0.01; done`, "--grace", "300ms", "--stop-signal", "INT")
 	r.out.await("up", 6)
 	// The holder puts the lock file back as long as there is a place for it.
-	eventually(t, "the directory is removed", func() bool { return os.RemoveAll(s.dir) == nil })
+	testneed.Until(t, "the directory is removed", func() bool { return os.RemoveAll(s.dir) == nil })
 	r.exits(76)
 	r.errs.await("stopping the command", 1)
 	r.out.await("asked", 1)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/solehold/solehold/internal/journal"
 	"github.com/solehold/solehold/internal/procfs"
+	"github.com/solehold/solehold/internal/testneed"
 )
 
 // asked starts a service that does nothing and a probe that does a lot: every
@@ -54,7 +55,7 @@ func TestProbesLeaveNothing(t *testing.T) {
 			leader(r)
 			v.rounds(3)
 
-			eventually(t, "only the service is left, between two questions", func() bool {
+			testneed.Until(t, "only the service is left, between two questions", func() bool {
 				all := childrenOf(t, r.pid())
 				left := 0
 				for _, p := range marked(s.mark) {

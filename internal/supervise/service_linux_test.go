@@ -16,6 +16,7 @@ import (
 
 	"github.com/solehold/solehold"
 	"github.com/solehold/solehold/internal/journal"
+	"github.com/solehold/solehold/internal/testneed"
 	"golang.org/x/sys/unix"
 )
 
@@ -173,7 +174,7 @@ func (s *site) await(kind journal.Kind, n int) solehold.Event {
 			s.t.Logf("history: %+v", s.events())
 		}
 	}()
-	eventually(s.t, fmt.Sprintf("%d %s", n, kind), func() bool { return len(s.of(kind)) >= n })
+	testneed.Until(s.t, fmt.Sprintf("%d %s", n, kind), func() bool { return len(s.of(kind)) >= n })
 	return s.of(kind)[n-1]
 }
 

@@ -129,7 +129,7 @@ func TestTermBetweenLockAndForkIsNotLost(t *testing.T) {
 	s := newSite(t)
 	s.sh(nil, "true").exits(0) // so that the only directory to be made is the group
 	r := s.sh([]how{traced(strace, "-o", "/dev/null", "-e", "trace=mkdirat", "-e", "inject=mkdirat:delay_enter=400000")}, "exec sleep 1000")
-	eventually(t, "the group is being made", func() bool { return isIn(wrapperOf(r), unix.SYS_MKDIRAT) })
+	testneed.Until(t, "the group is being made", func() bool { return isIn(wrapperOf(r), unix.SYS_MKDIRAT) })
 	if st := s.status(); st.State != solehold.Held {
 		t.Fatalf("status is %s", st.State)
 	}

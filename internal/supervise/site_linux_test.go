@@ -431,17 +431,6 @@ func gone(t *testing.T, pid int) {
 	}
 }
 
-// eventually waits for what the kernel gives no event for: the state of a
-// process in /proc, the verdict about a lock.
-func eventually(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	for end := time.Now().Add(patience); !ok(); unix.Poll(nil, 5) {
-		if time.Now().After(end) {
-			t.Fatalf("never: %s", what)
-		}
-	}
-}
-
 func state(pid int) byte {
 	st, err := procfs.Default().Stat(pid)
 	if err != nil {

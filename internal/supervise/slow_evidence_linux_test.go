@@ -91,7 +91,7 @@ func TestFullDiskHoldsUpNoRestart(t *testing.T) {
 	v := s.serve([]how{apart("mount --make-rprivate / && mount -t tmpfs -o size=1m,mode=700 none " + place)}, "--state", place)
 	v.out.await("serving", 1)
 	seen := filepath.Join("/proc", itoa(v.pid()), "root", place)
-	eventually(t, "a full disk", func() bool {
+	testneed.Until(t, "a full disk", func() bool {
 		return os.WriteFile(filepath.Join(seen, "fill"), make([]byte, 2<<20), 0o600) != nil
 	})
 	v.is("fail")

@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/solehold/solehold/internal/testneed"
 	"golang.org/x/sys/unix"
 )
 
@@ -124,7 +125,7 @@ func TestSuspendKeyStopsTheWholeJob(t *testing.T) {
 	c.next("stopped")
 	for _, p := range marked(c.mark) {
 		if p.pid != c.shell.pid() {
-			eventually(t, p.String()+" is stopped", func() bool { return state(p.pid) == 'T' })
+			testneed.Until(t, p.String()+" is stopped", func() bool { return state(p.pid) == 'T' })
 		}
 	}
 	c.tell("fg")
@@ -170,7 +171,7 @@ func TestRunningJobComesToTheFront(t *testing.T) {
 	job := c.job(order{Background: true, Args: []string{tool, "run", c.dir, "--", "sh", "-c", "echo up; while [ ! -e go ]; do sleep 0.01; done; " + echoes}})
 	c.screen.await("up", 1)
 	c.tell("front")
-	eventually(t, "the job is in front", func() bool { return c.front() == job })
+	testneed.Until(t, "the job is in front", func() bool { return c.front() == job })
 	must(t, os.WriteFile(c.path("go"), nil, 0o600))
 	c.typed("hello\n")
 	c.screen.await("<hello>", 1)
@@ -196,14 +197,14 @@ func TestKeysWithFilesElsewhere(t *testing.T) {
 	t.Parallel()
 	c := newConsole(t)
 	job := c.job(order{Quiet: true, Args: []string{tool, "run", c.dir, "--", "sleep", "1000"}})
-	eventually(t, "the command runs", func() bool { return len(children(job)) == 1 && strings.HasPrefix(commandOf(children(job)[0]), "sleep") })
+	testneed.Until(t, "the command runs", func() bool { return len(children(job)) == 1 && strings.HasPrefix(commandOf(children(job)[0]), "sleep") })
 	child := c.command(job)
 	c.typed(suspend)
 	c.next("stopped")
-	eventually(t, "the command is stopped", func() bool { return state(child) == 'T' })
+	testneed.Until(t, "the command is stopped", func() bool { return state(child) == 'T' })
 	c.tell("fg")
 	c.next("continued")
-	eventually(t, "the command goes on", func() bool { return state(child) == 'S' })
+	testneed.Until(t, "the command goes on", func() bool { return state(child) == 'S' })
 	c.typed(interrupt)
 	if n := c.next("ended"); syscall.Signal(n.Signal) != syscall.SIGINT {
 		t.Errorf("%+v", n)
@@ -219,7 +220,7 @@ func TestStopFromOutside(t *testing.T) {
 	c.screen.await("up", 1)
 	child := c.command(job)
 	must(t, syscall.Kill(child, syscall.SIGSTOP))
-	eventually(t, "the command is stopped", func() bool { return state(child) == 'T' })
+	testneed.Until(t, "the command is stopped", func() bool { return state(child) == 'T' })
 	must(t, syscall.Kill(child, syscall.SIGCONT))
 	must(t, syscall.Kill(job, syscall.SIGUSR1))
 	if n := c.next("ended"); n.Code != 7 {

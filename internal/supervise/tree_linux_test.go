@@ -119,7 +119,7 @@ func TestWholeTreeIsGoneBeforeRelease(t *testing.T) {
 func leader(r *running) int {
 	r.t.Helper()
 	child := 0
-	eventually(r.t, "the child is in the record", func() bool {
+	testneed.Until(r.t, "the child is in the record", func() bool {
 		st, err := solehold.Inspect(r.t.Context(), r.cmd.Dir+"/data", nil)
 		must(r.t, err)
 		child = st.Record.Child
@@ -183,7 +183,7 @@ func TestStoppedCommandStillStops(t *testing.T) {
 	r := s.sh(nil, `trap 'echo bye; exit 9' TERM; echo up; kill -STOP $$; while :; do sleep 0.01; done`)
 	r.out.await("up", 1)
 	pid := leader(r)
-	eventually(t, "stopped", func() bool { return state(pid) == 'T' })
+	testneed.Until(t, "stopped", func() bool { return state(pid) == 'T' })
 	r.signal(syscall.SIGTERM)
 	r.exits(9)
 	r.out.await("bye", 1)
@@ -262,7 +262,7 @@ func TestLeftOverGroupsAreSwept(t *testing.T) {
 	child := leader(r)
 	r.kill()
 	gone(t, child)
-	eventually(t, "the next run sweeps the group", func() bool {
+	testneed.Until(t, "the next run sweeps the group", func() bool {
 		newSite(t).sh(nil, "true").exits(0)
 		return len(groupsOf(r.pid())) == 0
 	})
@@ -316,7 +316,7 @@ func TestStormOfChildren(t *testing.T) {
 		done
 		echo done; while [ ! -e go ]; do sleep 0.01; done; exit 42`)
 	r.out.await("done", 1)
-	eventually(t, "no zombies", func() bool {
+	testneed.Until(t, "no zombies", func() bool {
 		children, err := procfs.Default().Children(r.pid())
 		must(t, err)
 		return len(children) == 1

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/solehold/solehold/internal/journal"
+	"github.com/solehold/solehold/internal/testneed"
 )
 
 // A service that is well costs questions and nothing else: nothing is said,
@@ -65,7 +66,7 @@ func TestWatchStarts(t *testing.T) {
 	)...)
 	loop.errs.await("started: nobody had it, and the probe says: ", 1)
 	y.started(1)
-	eventually(t, "its output is in the log", func() bool { return y.count("log", "service by the watch") == 1 })
+	testneed.Until(t, "its output is in the log", func() bool { return y.count("log", "service by the watch") == 1 })
 	owner := y.ownerWith("state")
 	if sid, err := unix.Getsid(owner); err != nil || sid != owner {
 		t.Errorf("pid %d is in session %d, %v", owner, sid, err)
@@ -97,7 +98,7 @@ func TestWatchStarts(t *testing.T) {
 // ownerWith waits for an owner.
 func (y *yard) ownerWith(state string) (wrapper int) {
 	y.t.Helper()
-	eventually(y.t, "it has an owner", func() bool {
+	testneed.Until(y.t, "it has an owner", func() bool {
 		out, _ := exec.Command(tool, "status", "--json", "--state", y.path(state), y.dir).Output()
 		_, rest, _ := strings.Cut(string(out), `"owner":{"pid":`)
 		wrapper = 0
@@ -215,7 +216,7 @@ func TestWatchSleeps(t *testing.T) {
 	loop := y.watch("--on-unhealthy=restart")
 	y.rounds(2)
 	loop.signal(syscall.SIGSTOP)
-	eventually(t, "it is stopped", func() bool { return state(loop.pid()) == 'T' })
+	testneed.Until(t, "it is stopped", func() bool { return state(loop.pid()) == 'T' })
 	first.signal(syscall.SIGTERM)
 	first.exits(0)
 	second := y.serve() // which somebody else started in the meantime
@@ -273,7 +274,7 @@ func TestWatchesAtOnce(t *testing.T) {
 		}
 		owner := y.status().Owner
 		must(t, unix.Kill(owner.PID, unix.SIGTERM))
-		eventually(t, "it is free", func() bool { return len(y.events("released")) == i+1 })
+		testneed.Until(t, "it is free", func() bool { return len(y.events("released")) == i+1 })
 	}
 	y.alone()
 }

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/solehold/solehold"
+	"github.com/solehold/solehold/internal/testneed"
 )
 
 // yard is a site with a service that is well as long as the file "well" is there.
@@ -72,7 +73,7 @@ func (y *yard) sick() {
 func (y *yard) rounds(n int) {
 	y.t.Helper()
 	most := y.count("asked", "asked") + n
-	eventually(y.t, itoa(n)+" more rounds", func() bool { return y.count("asked", "asked") >= most })
+	testneed.Until(y.t, itoa(n)+" more rounds", func() bool { return y.count("asked", "asked") >= most })
 }
 
 // count tells how often a file beside the directory has a text.
@@ -90,7 +91,7 @@ func (y *yard) starts() int { return y.count("lives", "start") }
 // started waits for that many lives, and checks that no two were at once.
 func (y *yard) started(n int) {
 	y.t.Helper()
-	eventually(y.t, itoa(n)+" lives", func() bool { return y.starts() >= n })
+	testneed.Until(y.t, itoa(n)+" lives", func() bool { return y.starts() >= n })
 	if got := y.starts(); got != n {
 		y.t.Fatalf("%d lives, want %d", got, n)
 	}

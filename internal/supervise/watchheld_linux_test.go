@@ -18,6 +18,7 @@ import (
 
 	"github.com/solehold/solehold"
 	"github.com/solehold/solehold/internal/supervise"
+	"github.com/solehold/solehold/internal/testneed"
 	"golang.org/x/sys/unix"
 )
 
@@ -87,7 +88,7 @@ func TestC46BusyService(t *testing.T) {
 	}
 	must(t, unix.Kill(pid, unix.SIGTERM))
 	r.exits(0)
-	eventually(t, "it is started again", func() bool { return len(y.events("acquired")) == 2 && y.count("log", "port ") == 1 })
+	testneed.Until(t, "it is started again", func() bool { return len(y.events("acquired")) == 2 && y.count("log", "port ") == 1 })
 	loop.errs.await("started: nobody had it", 1)
 	y.alone()
 	if st := state(other.Process.Pid); st == 'X' || st == 'Z' {
@@ -117,7 +118,7 @@ func TestWatchRestartsWhatHangs(t *testing.T) {
 	hung := y.beside()
 	r := hung.sh(nil, `trap "" TERM; setsid sleep 1000 & echo up; wait`)
 	r.out.await("up", 1)
-	eventually(t, "all of it runs", func() bool { return len(marked(hung.mark)) >= 3 })
+	testneed.Until(t, "all of it runs", func() bool { return len(marked(hung.mark)) >= 3 })
 	r.signal(syscall.SIGSTOP)
 	y.forge(innocent.Process.Pid)
 	loop := y.watch("--on-unhealthy=restart")

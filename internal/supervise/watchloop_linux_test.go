@@ -14,6 +14,7 @@ import (
 	"github.com/solehold/solehold"
 	"github.com/solehold/solehold/health"
 	"github.com/solehold/solehold/internal/supervise"
+	"github.com/solehold/solehold/internal/testneed"
 )
 
 // crashing is a yard whose service ends as soon as it is started.
@@ -29,7 +30,7 @@ func (y *yard) once(code int, flags ...string) (said string) {
 	y.t.Helper()
 	r := y.watch(append([]string{"--once"}, flags...)...)
 	r.exits(code)
-	eventually(y.t, "nobody has it", func() bool { return y.status().State == "FREE" })
+	testneed.Until(y.t, "nobody has it", func() bool { return y.status().State == "FREE" })
 	return r.errs.all()
 }
 

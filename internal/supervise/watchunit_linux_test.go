@@ -65,7 +65,7 @@ func TestWatchOfAUnit(t *testing.T) {
 	if e := m.events("recovery"); len(e) != 2 || e[1].Name != "kb.service" {
 		t.Errorf("%+v", e)
 	}
-	eventually(t, "it is well", func() bool { _, err := os.Stat(m.path("well")); return err == nil })
+	testneed.Until(t, "it is well", func() bool { _, err := os.Stat(m.path("well")); return err == nil })
 	m.watchUnit("--once").exits(0)
 	m.started(2)
 	m.sick()
