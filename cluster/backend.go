@@ -57,7 +57,8 @@ type Session interface {
 
 // Batcher is a session that makes several claims with one request.
 type Batcher interface {
-	// ClaimEach is Claim for each of several locks, whose names differ. It gives as many answers, in the same order.
+	// ClaimEach is Claim for each of several locks, no two of which are the same. It gives as many answers, in the same
+	// order.
 	ClaimEach(ctx context.Context, all []Request) []Answer
 }
 

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/solehold/solehold/internal/lease"
@@ -145,22 +144,33 @@ func (s *shell) owned() []Claim {
 	return all
 }
 
-// requestClaims asks for claims, with one request where the engine can.
+// requestClaims asks for claims, with one request where the engine can. Two of one lock are two requests.
 func (s *shell) requestClaims(commands []lease.Command) {
 	if s.session == nil {
 		return
 	}
-	each := 1
-	if _, ok := s.session.(Batcher); ok {
-		each = max(len(commands), 1)
-	}
-	for part := range slices.Chunk(commands, each) {
-		claims := make([]*held, len(part))
-		for i, c := range part {
-			claims[i] = s.claims[c.Claim]
+	_, batches := s.session.(Batcher)
+	var together []lease.Command
+	names := map[string]bool{}
+	for _, c := range commands {
+		if name := s.claims[c.Claim].name; batches && !names[name] {
+			names[name], together = true, append(together, c)
+		} else {
+			s.requestEach(c)
 		}
-		go s.ask(part, s.session, claims)
 	}
+	if len(together) > 0 {
+		s.requestEach(together...)
+	}
+}
+
+// requestEach asks for claims with one request.
+func (s *shell) requestEach(commands ...lease.Command) {
+	claims := make([]*held, len(commands))
+	for i, c := range commands {
+		claims[i] = s.claims[c.Claim]
+	}
+	go s.ask(commands, s.session, claims)
 }
 
 // claimEach is one request.
