@@ -19,6 +19,7 @@ import (
 
 	"github.com/solehold/solehold"
 	"github.com/solehold/solehold/internal/diagnose/doctor"
+	"github.com/solehold/solehold/internal/testneed"
 	"golang.org/x/sys/unix"
 )
 
@@ -304,6 +305,21 @@ func examine(t testing.TB, paths ...string) doctor.Report {
 // find returns the findings of an id.
 func find(r doctor.Report, id string) []doctor.Finding {
 	return slices.DeleteFunc(slices.Clone(r.Findings), func(f doctor.Finding) bool { return f.ID != id })
+}
+
+// until examines until there is a finding of an id. In vain it says what there was.
+func until(t testing.TB, id string, paths ...string) (r doctor.Report) {
+	t.Helper()
+	defer func() {
+		if t.Failed() {
+			t.Logf("the last look: %+v", r)
+		}
+	}()
+	testneed.Until(t, id, func() bool {
+		r = examine(t, paths...)
+		return len(find(r, id)) > 0
+	})
+	return r
 }
 
 // only returns the one finding of an id and fails where there is none or more.

@@ -13,8 +13,6 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/dgraph-io/badger/v4"
-	"github.com/solehold/solehold/internal/diagnose/doctor"
-	"github.com/solehold/solehold/internal/testneed"
 	"github.com/syndtr/goleveldb/leveldb"
 	"go.etcd.io/bbolt"
 	"modernc.org/sqlite"
@@ -121,8 +119,7 @@ func TestEngineTwoWriters(t *testing.T) {
 			if e.shared {
 				want = "SH034"
 			}
-			var r doctor.Report
-			testneed.Until(t, want, func() bool { r = examine(t, path); return len(find(r, want)) > 0 })
+			r := until(t, want, path)
 			f := only(t, r, want)
 			if !names(f.Holders, a.pid()) || !names(f.Holders, b) {
 				t.Errorf("%+v", f)
@@ -163,8 +160,7 @@ func TestEngineLeftToAChild(t *testing.T) {
 			for child < opener { // the numbers have just begun anew: then it is not shown, see docs/findings/SH013.md
 				path, opener, child = leftToAChild(t, e)
 			}
-			var r doctor.Report
-			testneed.Until(t, e.orphan, func() bool { r = examine(t, path); return len(find(r, e.orphan)) > 0 })
+			r := until(t, e.orphan, path)
 			f := find(r, e.orphan)[0]
 			if !names(f.Holders, child) {
 				t.Errorf("child %d: %+v", child, f)

@@ -74,6 +74,11 @@ func TestHostileNames(t *testing.T) {
 	must(t, f.Close())
 	must(t, os.Remove(lf))
 	var found doctor.Finding
+	defer func() {
+		if t.Failed() {
+			t.Logf("the last look: %+v", examine(t, dir))
+		}
+	}()
 	testneed.Until(t, "the finding", func() bool {
 		all := find(doctor.Examine(t.Context(), doctor.Options{Paths: []string{dir}}), "SH021")
 		if len(all) == 1 && strings.Contains(all[0].Holders[0].Command, "owned") {

@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/solehold/solehold/internal/diagnose/doctor"
-	"github.com/solehold/solehold/internal/testneed"
 )
 
 // layout is a data directory whose engine is not run here. Of MongoDB and Kafka
@@ -60,12 +59,12 @@ func TestLayouts(t *testing.T) {
 				t.Errorf("%+v", s)
 			}
 			second := leaving(t, `sleep 600 5>>"$1" >/dev/null & echo $!`, data)
-			testneed.Until(t, "two writers", func() bool { r = examine(t, dir); return len(find(r, "SH030")) > 0 })
+			r = until(t, "SH030", dir)
 			if f := only(t, r, "SH030"); !names(f.Holders, owner.pid()) || !names(f.Holders, second) {
 				t.Errorf("%+v", f)
 			}
 			owner.end()
-			testneed.Until(t, "one writer without the lock", func() bool { r = examine(t, dir); return len(find(r, "SH031")) > 0 })
+			r = until(t, "SH031", dir)
 			if f := only(t, r, "SH031"); f.Severity != doctor.Danger || !names(f.Holders, second) {
 				t.Errorf("%+v", f)
 			}
@@ -90,8 +89,7 @@ func TestLayoutLeftToAChild(t *testing.T) {
 			t.Cleanup(func() { syscall.Kill(child, syscall.SIGKILL) })
 			must(t, a.cmd.Process.Kill())
 			a.cmd.Wait()
-			var r doctor.Report
-			testneed.Until(t, want, func() bool { r = examine(t, dir); return len(find(r, want)) > 0 })
+			r := until(t, want, dir)
 			if f := only(t, r, want); !names(f.Holders, child) {
 				t.Errorf("child %d: %+v", child, f)
 			}

@@ -123,8 +123,7 @@ func TestC06Deadlock(t *testing.T) {
 			t.Parallel()
 			dir := place(t)
 			pids := subshells(t, dir, n)
-			var r doctor.Report
-			testneed.Until(t, "a deadlock", func() bool { r = examine(t, dir); return len(find(r, "SH007")) > 0 })
+			r := until(t, "SH007", dir)
 			f := only(t, r, "SH007")
 			if f.Severity != doctor.Outage || f.Title != fmt.Sprintf("deadlock between %d processes", n) || f.Confidence != doctor.Certain {
 				t.Errorf("%+v", f)
