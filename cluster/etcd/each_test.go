@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -147,4 +148,29 @@ func TestEachIsIdempotent(t *testing.T) {
 			t.Errorf("%d: %+v", i, a)
 		}
 	}
+}
+
+// Callers that want the same lock before there is a lease ask at once, and are one after another owners of it.
+func TestSameLockAtOnce(t *testing.T) {
+	t.Parallel()
+	c, _ := observed(t, addr(start(t, 1)[0]))
+	var all sync.WaitGroup
+	var owners atomic.Int64
+	for range 5 {
+		all.Go(func() {
+			l, err := c.Acquire(t.Context(), "a", cluster.AcquireOptions{Wait: true})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if owners.Add(1) != 1 {
+				t.Error("two owners")
+			}
+			owners.Add(-1)
+			if err := l.Release(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
 }
