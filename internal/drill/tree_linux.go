@@ -22,7 +22,7 @@ func below(proc procfs.FS, root int) []procfs.Stat {
 				continue // ended, or the number is another's by now
 			}
 			queue = append(queue, pid)
-			if st.State != 'Z' && st.State != 'X' {
+			if !st.Ended() {
 				found = append(found, st)
 			}
 		}

@@ -61,7 +61,7 @@ func (s *scene) counted() string {
 func (s *scene) ended() bool {
 	return !slices.ContainsFunc(s.r.PIDs, func(pid int) bool {
 		st, err := s.proc.Stat(pid)
-		return err == nil && st.State != 'Z' && st.State != 'X'
+		return err == nil && !st.Ended()
 	})
 }
 

@@ -20,7 +20,7 @@ type Stat struct {
 	PID int
 	// Comm is the name, at most 15 bytes for programs. The process chooses it freely: it may hold ")", spaces, newlines.
 	Comm string
-	// State is one letter. 'Z' and 'X' are dead: they answer signals, but hold no lock any more.
+	// State is one letter: that of the first thread, which may be a zombie, 'Z', while others go on. See Ended.
 	State byte
 	// PPID is the parent; 0 for pid 1, for kernel threads' root and for a parent outside of the pid namespace.
 	PPID int
@@ -30,12 +30,18 @@ type Stat struct {
 	SID int
 	// TTY is the device number of the controlling terminal; 0 if there is none.
 	TTY int
+	// Threads is how many there are, with a first one that has exited.
+	Threads int
 	// StartTicks is the start in clock ticks (1/100 s on all usual systems) since boot. With the pid and the boot id it
 	// tells a process from a later one of the same pid; alone it repeats after a reboot.
 	StartTicks uint64
 	// Kernel says that it is a thread of the kernel: it has no descriptors, program or arguments.
 	Kernel bool
 }
+
+// Ended says that no thread of it lives: it answers signals until it is reaped, but holds no file and no lock any more. A
+// process that is being killed shows as a zombie before its last thread has let go of them.
+func (s Stat) Ended() bool { return s.State == 'X' || s.State == 'Z' && s.Threads <= 1 }
 
 // Stat reads /proc/N/stat. It needs no rights beyond seeing the process.
 func (f FS) Stat(pid int) (Stat, error) {
@@ -79,6 +85,7 @@ func parseStat(text string) (Stat, error) {
 		PGID:       c.int(cols[2]),
 		SID:        c.int(cols[3]),
 		TTY:        c.int(cols[4]),
+		Threads:    c.int(cols[17]),
 		StartTicks: c.uint(cols[19], 10),
 		Kernel:     c.uint(cols[6], 10)&flagKernel != 0,
 	}

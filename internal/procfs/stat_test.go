@@ -14,7 +14,7 @@ import (
 const afterState = " 1 412 411 34816 -1 4194304 98 0 0 0 3 4 0 0 20 0 1 0 48546 3133440 414 18446744073709551615 0 0\n"
 
 func TestStat(t *testing.T) {
-	want := procfs.Stat{PID: 412, State: 'S', PPID: 1, PGID: 412, SID: 411, TTY: 34816, StartTicks: 48546}
+	want := procfs.Stat{PID: 412, State: 'S', PPID: 1, PGID: 412, SID: 411, TTY: 34816, Threads: 1, StartTicks: 48546}
 	for _, comm := range []string{
 		"postgres", "", "a) Z 1 2 (", ")", "(", "))) S 1", "two\nlines", "tab\tand blank", "\xff\xfe", "kworker/0:1H-kblockd",
 	} {
@@ -29,13 +29,27 @@ func TestStat(t *testing.T) {
 func TestStatOfZombieAndLargeNumbers(t *testing.T) {
 	got, err := procfs.New(tree()).Stat(977)
 	check(t, got, err, procfs.Stat{
-		PID: 977, Comm: "sh", State: 'Z', PPID: 412, PGID: 412, SID: 412, StartTicks: 50001,
+		PID: 977, Comm: "sh", State: 'Z', PPID: 412, PGID: 412, SID: 412, Threads: 1, StartTicks: 50001,
 	})
 	line := "7 (x) R 1 1 1 -1 -1" + strings.Repeat(" 0", 13) + " 18446744073709551615"
 	got, err = one("7/stat", line).Stat(7)
 	check(t, got, err, procfs.Stat{
 		PID: 7, Comm: "x", State: 'R', PPID: 1, PGID: 1, SID: 1, TTY: -1, StartTicks: 1<<64 - 1,
 	})
+}
+
+// What has ended is told from what goes on without its first thread.
+func TestEnded(t *testing.T) {
+	for text, want := range map[string]bool{
+		"S" + afterState: false,
+		"Z" + afterState: true,
+		"X" + afterState: true,
+		"Z" + strings.Replace(afterState, " 20 0 1 0 ", " 20 0 2 0 ", 1): false,
+	} {
+		if got, err := one("412/stat", "412 (sh) "+text).Stat(412); err != nil || got.Ended() != want {
+			t.Errorf("%s: %+v, %v; want %t", text, got, err, want)
+		}
+	}
 }
 
 func TestStatMalformed(t *testing.T) {
@@ -113,7 +127,7 @@ func TestStatus(t *testing.T) {
 
 func TestStatOfKernelThread(t *testing.T) {
 	got, err := one("2/stat", kernelThread).Stat(2)
-	check(t, got, err, procfs.Stat{PID: 2, Comm: "kthreadd", State: 'S', StartTicks: 7, Kernel: true})
+	check(t, got, err, procfs.Stat{PID: 2, Comm: "kthreadd", State: 'S', Threads: 1, StartTicks: 7, Kernel: true})
 }
 
 const kernelThread = "2 (kthreadd) S 0 0 0 0 -1 2129984 0 0 0 0 0 0 0 0 20 0 1 0 7 0 0 18446744073709551615 0\n"

@@ -125,7 +125,7 @@ func (o Observer) compare(id ID, stat procfs.Stat, number uint64) Verdict {
 		return o.dead(why, fmt.Sprintf("pid %d is another process now: %s", id.PID, describe(o.proc, id.PID)))
 	}
 	// Also where it is not certain which one it is: what has exited is neither.
-	if stat.State == 'X' || stat.State == 'Z' && !o.otherThreads(id.PID) {
+	if stat.Ended() {
 		return o.dead(Zombie, fmt.Sprintf("pid %d has exited; its parent, pid %d (%s), has not reaped it yet",
 			id.PID, stat.PPID, describe(o.proc, stat.PPID)))
 	}
@@ -144,14 +144,6 @@ func (o Observer) same(id ID, stat procfs.Stat, number uint64) (same, certain bo
 		return id.PidfsID == number, true
 	}
 	return id.StartTicks == stat.StartTicks, id.TimeNS == o.self.TimeNS
-}
-
-// otherThreads is true for a process whose first thread has exited while others
-// go on: it shows as a zombie and lives. Where the threads cannot be listed that
-// is not excluded.
-func (o Observer) otherThreads(pid int) bool {
-	threads, err := o.proc.Threads(pid)
-	return len(threads) > 1 || err != nil && !errors.Is(err, fs.ErrNotExist)
 }
 
 func describe(proc procfs.FS, pid int) string {

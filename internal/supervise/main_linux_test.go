@@ -78,7 +78,7 @@ func withTool(run func() int) int {
 func play(args []string) {
 	parts := map[string]func(args []string){
 		"listen": listen, "files": files, "census": census, "careless": careless, "guarded": guarded, "shell": shell, "drop": drop, "force": forceIt,
-		"serve": serve, "keeplock": keepLock, "say": say, "flood": flood, "hang": hang, "joined": joined, "busy": busy, "overtaken": overtaken, "relaunch": relaunch,
+		"serve": serve, "keeplock": keepLock, "say": say, "flood": flood, "hang": hang, "joined": joined, "busy": busy, "overtaken": overtaken, "relaunch": relaunch, "headless": headless,
 	}
 	part := parts[args[0]]
 	if part == nil {

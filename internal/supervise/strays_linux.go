@@ -51,7 +51,7 @@ func (n *nursery) endOrphans() (ended int) {
 	}
 	for _, pid := range children {
 		st, err := n.proc.Stat(pid)
-		if err != nil || st.State == 'Z' || !n.strayed(pid) {
+		if err != nil || st.Ended() || !n.strayed(pid) {
 			continue
 		}
 		h, err := open(n.proc, pid, st.StartTicks)

@@ -89,7 +89,7 @@ func (t *tree) members() []procfs.Stat {
 				continue
 			}
 			queue = append(queue, st.PID)
-			if st.State != 'Z' && st.State != 'X' {
+			if !st.Ended() {
 				found = append(found, st)
 			}
 		}

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -111,6 +113,42 @@ func TestWholeTreeIsGoneBeforeRelease(t *testing.T) {
 				}
 			})
 		}
+	})
+}
+
+// headless is a process whose first thread has exited: it shows as a zombie, and works on.
+func headless([]string) {
+	runtime.LockOSThread()
+	if unix.Gettid() != unix.Getpid() {
+		fmt.Println("another thread")
+		os.Exit(3)
+	}
+	signal.Ignore(syscall.SIGTERM)
+	go func() {
+		runtime.LockOSThread()
+		for st, err := procfs.Default().Stat(os.Getpid()); err == nil && st.State != 'Z'; st, err = procfs.Default().Stat(os.Getpid()) {
+			runtime.Gosched()
+		}
+		fmt.Println("up", os.Getpid())
+		<-time.After(time.Hour)
+	}()
+	unix.Syscall(unix.SYS_EXIT, 0, 0, 0)
+}
+
+// A process whose first thread has exited is stopped like any other, and before the directory is free.
+func TestHeadlessIsStopped(t *testing.T) {
+	places(t, func(t *testing.T, place how) {
+		s := newSite(t)
+		r := s.sh([]how{place}, `until "$SELF" headless; do :; done & while [ ! -e go ]; do sleep 0.01; done; kill $!; exit 5`, "--grace", "300ms")
+		_, text, _ := strings.Cut(r.out.await("up", 1), "up ")
+		pid, err := strconv.Atoi(strings.TrimSpace(text))
+		must(t, err)
+		must(t, os.WriteFile(filepath.Join(r.cmd.Dir, "go"), nil, 0o600))
+		r.exits(5)
+		if err := unix.Kill(pid, 0); err != unix.ESRCH {
+			t.Errorf("pid %d is left: %v", pid, err)
+		}
+		s.free()
 	})
 }
 

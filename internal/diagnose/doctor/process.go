@@ -46,7 +46,7 @@ func (h *host) process(pid int) *process {
 	p := &process{}
 	var err error
 	if p.stat, err = h.proc.Stat(pid); err == nil {
-		p.alive = p.stat.State != 'Z' && p.stat.State != 'X'
+		p.alive = !p.stat.Ended()
 	}
 	p.stat.PID = pid
 	h.known[pid] = p
