@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
-	"strconv"
 
 	"github.com/solehold/solehold/internal/datadir"
 	"github.com/solehold/solehold/internal/oslock"
@@ -45,7 +44,7 @@ func (f *finder) scan() ([]int, procfs.Gaps) {
 	held, gaps := f.proc.HoldersOn(nil, files, isOurs)
 	var pids []int
 	for _, h := range held {
-		if !slices.Contains(pids, h.PID) && leadsTo(h.PID, h.FD, f.keys...) {
+		if !slices.Contains(pids, h.PID) && leadsTo(f.proc, h.PID, h.FD, f.keys...) {
 			pids = append(pids, h.PID)
 		}
 	}
@@ -70,7 +69,7 @@ func unseenNote(gaps procfs.Gaps) string {
 // mark on the file key. It needs the right to look into the process.
 func holdsLock(proc procfs.FS, pid int, key datadir.Key) bool {
 	held, _ := proc.HoldersOn([]int{pid}, []procfs.FileID{procfs.FileID(key)}, isOurs)
-	return slices.ContainsFunc(held, func(h procfs.Holding) bool { return leadsTo(pid, h.FD, key) })
+	return slices.ContainsFunc(held, func(h procfs.Holding) bool { return leadsTo(proc, pid, h.FD, key) })
 }
 
 // isOurs reports whether a row of fdinfo is a lock or mark of this protocol: the
@@ -81,11 +80,7 @@ func isOurs(l procfs.Lock) bool {
 	return l.Start == uint64(oslock.Owner) && l.Type == "OFDLCK" && !l.Waiting
 }
 
-func leadsTo(pid, fd int, keys ...datadir.Key) bool {
-	who := "self"
-	if pid != 0 {
-		who = strconv.Itoa(pid)
-	}
-	key, err := datadir.KeyOf("/proc/" + who + "/fd/" + strconv.Itoa(fd))
-	return err == nil && slices.Contains(keys, key)
+func leadsTo(proc procfs.FS, pid, fd int, keys ...datadir.Key) bool {
+	file, err := proc.File(pid, fd)
+	return err == nil && slices.Contains(keys, datadir.Key(file.FileID))
 }

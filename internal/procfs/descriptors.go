@@ -58,13 +58,49 @@ type describer interface {
 // Descriptors appends the process' open descriptors to into. One that was closed meanwhile is left out. Where the process may
 // be listed but not looked into, all of them are Unseen: the first refusal is that of all.
 func (f FS) Descriptors(pid int, into []Descriptor) ([]Descriptor, error) {
+	all, err := f.descriptors(pid, into)
+	if len(all) == len(into) {
+		if other := f.other(pid); other != pid {
+			return f.descriptors(other, into)
+		}
+	}
+	return all, err
+}
+
+// other is the thread by which a process is seen whose own files are not: that is the process itself, unless its first
+// thread has exited, which has let go of them, and another works on.
+func (f FS) other(pid int) int {
+	if st, err := f.Stat(pid); err != nil || !st.Exiting || st.Threads <= 1 {
+		return pid
+	}
+	threads, _ := f.Threads(pid)
+	for _, thread := range threads {
+		if st, err := f.Stat(thread); err == nil && !st.Exiting {
+			return thread
+		}
+	}
+	return pid
+}
+
+// seen asks by the process, and by another of its threads where that finds nothing.
+func seen[T any](f FS, pid int, ask func(pid int) (T, error)) (T, error) {
+	got, err := ask(pid)
+	if errors.Is(err, fs.ErrNotExist) {
+		if other := f.other(pid); other != pid {
+			return ask(other)
+		}
+	}
+	return got, err
+}
+
+func (f FS) descriptors(pid int, into []Descriptor) ([]Descriptor, error) {
 	if fast, ok := f.fsys.(describer); ok {
 		return fast.descriptors(pid, into)
 	}
-	fds, err := f.FDs(pid)
+	fds, err := f.numbers(dir(pid) + "/fd")
 	for _, fd := range fds {
 		d := Descriptor{FD: fd}
-		if d.File, err = f.File(pid, fd); errors.Is(err, fs.ErrNotExist) {
+		if d.File, err = f.describe(fdName(pid, fd)); errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
 		into = append(into, d)
@@ -73,12 +109,14 @@ func (f FS) Descriptors(pid int, into []Descriptor) ([]Descriptor, error) {
 }
 
 // File tells about the file of one descriptor.
-func (f FS) File(pid, fd int) (File, error) { return f.describe(fdName(pid, fd)) }
+func (f FS) File(pid, fd int) (File, error) {
+	return seen(f, pid, func(pid int) (File, error) { return f.describe(fdName(pid, fd)) })
+}
 
 // Writable says whether a descriptor was opened for writing.
 func (f FS) Writable(pid, fd int) (bool, error) {
 	if fast, ok := f.fsys.(describer); ok {
-		return fast.writable(fdName(pid, fd))
+		return seen(f, pid, func(pid int) (bool, error) { return fast.writable(fdName(pid, fd)) })
 	}
 	info, err := f.FDInfo(pid, fd)
 	return info.Writable(), err

@@ -32,17 +32,25 @@ func (i FDInfo) Writable() bool {
 
 // FDs returns the numbers of the open descriptors, ascending; for the own process, the one that lists them is among them.
 // It needs the right to inspect the process; on an error it returns what was listed before, mostly nothing.
-func (f FS) FDs(pid int) ([]int, error) { return f.numbers(dir(pid) + "/fd") }
+func (f FS) FDs(pid int) ([]int, error) {
+	fds, err := f.numbers(dir(pid) + "/fd")
+	if len(fds) == 0 {
+		if other := f.other(pid); other != pid {
+			return f.numbers(dir(other) + "/fd")
+		}
+	}
+	return fds, err
+}
 
 // FDTarget returns what the descriptor is open on, in the kernel's words: a path as the reader's root sees it, with
 // " (deleted)" appended if it is unlinked, or the like of "socket:[123]".
 func (f FS) FDTarget(pid, fd int) (string, error) {
-	return fs.ReadLink(f.fsys, fdName(pid, fd))
+	return seen(f, pid, func(pid int) (string, error) { return fs.ReadLink(f.fsys, fdName(pid, fd)) })
 }
 
 // FDInfo reads /proc/N/fdinfo/M. It needs the right to inspect the process.
 func (f FS) FDInfo(pid, fd int) (FDInfo, error) {
-	return load(f, fdinfoName(pid, fd), smallLimit, parseFDInfo)
+	return seen(f, pid, func(pid int) (FDInfo, error) { return load(f, fdinfoName(pid, fd), smallLimit, parseFDInfo) })
 }
 
 func fdinfoName(pid, fd int) string {

@@ -91,7 +91,7 @@ type lockScan struct {
 
 // visit reads one fdinfo.
 func (s *lockScan) visit(pid, fd int) {
-	locks, err := s.locks(fdinfoName(pid, fd))
+	locks, err := seen(s.fs, pid, func(pid int) ([]Lock, error) { return s.locks(fdinfoName(pid, fd)) })
 	if err != nil {
 		s.gap(pid, err)
 	}
@@ -127,13 +127,15 @@ func (s *lockScan) gap(pid int, err error) {
 }
 
 // Gone says whether the failure means that the process, or its descriptor, ended meanwhile. The kernel tells that by
-// ENOENT or by ESRCH; the latter has no portable name, so the process' folder is asked, which has gone by then.
+// ENOENT or by ESRCH; the latter has no portable name, so the process' folder is asked, which has gone by then. What is being
+// ended it denies to everybody.
 func (f FS) Gone(pid int, err error) bool {
 	if errors.Is(err, fs.ErrNotExist) {
 		return true
 	}
 	if errors.Is(err, fs.ErrPermission) {
-		return false
+		st, err := f.Stat(pid)
+		return errors.Is(err, fs.ErrNotExist) || err == nil && st.Exiting && f.other(pid) == pid
 	}
 	_, err = fs.Stat(f.fsys, dir(pid))
 	return errors.Is(err, fs.ErrNotExist)

@@ -117,7 +117,7 @@ func TestHoldersOn(t *testing.T) {
 func shared() fs.FS {
 	const info = "pos:\t0\nflags:\t02\nlock:\t1: OFDLCK ADVISORY  WRITE -1 08:01:9 0 EOF\n"
 	return files(map[string]string{
-		"5/fd/3": "", "5/fd/4": "", "6/fd/3": "", "7/fd/1": "", "7/fd/2": "",
+		"5/fd/3": "", "5/fd/4": "", "6/fd/3": "", "7/fd/1": "", "7/fd/2": "", "7/stat": statLine(7, 1),
 		"5/fdinfo/3": info, "5/fdinfo/4": info, "6/fdinfo/3": info, "7/fdinfo/1": info, "7/fdinfo/2": info,
 	})
 }
@@ -133,6 +133,20 @@ func TestLockHoldersShared(t *testing.T) {
 	check(t, texts(gaps), nil, []string{"fdinfo of pid 7: permission denied"})
 	if !errors.Is(gaps[0].Err, fs.ErrPermission) {
 		t.Errorf("got %v, want permission denied", gaps[0].Err)
+	}
+}
+
+// What may not be looked into while it is being ended is no gap, unless a thread of it goes on.
+func TestLockHoldersEnding(t *testing.T) {
+	const ending = " 1 412 411 34816 -1 4194308 98 0 0 0 3 4 0 0 20 0 "
+	for threads, gaps := range map[string][]string{"1": nil, "2": {"fdinfo of pid 7: permission denied"}} {
+		all := files(map[string]string{
+			"7/fd/1": "", "7/fdinfo/1": "", "7/stat": "7 (p7) Z" + ending + threads + " 0 5 0 0\n",
+			"7/task/7/x": "", "7/task/8/x": "", "8/stat": statLine(8, 1), "8/fdinfo/1": "",
+		})
+		denied := map[string]error{"7/fdinfo/1": fs.ErrPermission, "8/fdinfo/1": fs.ErrPermission}
+		_, got := procfs.New(faulty{FS: all, open: denied}).HoldersOn([]int{7}, nil, nil)
+		check(t, texts(got), nil, gaps)
 	}
 }
 

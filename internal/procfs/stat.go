@@ -11,8 +11,11 @@ const maxAncestors = 1024
 // statColumns is how many columns must follow the name; start time is the last of them that is used here.
 const statColumns = 20
 
-// flagKernel is the kernel's PF_KTHREAD in the column of flags.
-const flagKernel = 0x00200000
+// The kernel's PF_KTHREAD and PF_EXITING in the column of flags.
+const (
+	flagKernel  = 0x00200000
+	flagExiting = 0x00000004
+)
 
 // Stat is what /proc/N/stat says of a process, as far as it is used here. See proc_pid_stat(5).
 type Stat struct {
@@ -35,6 +38,8 @@ type Stat struct {
 	// StartTicks is the start in clock ticks (1/100 s on all usual systems) since boot. With the pid and the boot id it
 	// tells a process from a later one of the same pid; alone it repeats after a reboot.
 	StartTicks uint64
+	// Exiting says that its first thread ends or has ended: its files cannot be seen any more, even by root.
+	Exiting bool
 	// Kernel says that it is a thread of the kernel: it has no descriptors, program or arguments.
 	Kernel bool
 }
@@ -87,7 +92,8 @@ func parseStat(text string) (Stat, error) {
 		TTY:        c.int(cols[4]),
 		Threads:    c.int(cols[17]),
 		StartTicks: c.uint(cols[19], 10),
-		Kernel:     c.uint(cols[6], 10)&flagKernel != 0,
 	}
+	flags := c.uint(cols[6], 10)
+	s.Exiting, s.Kernel = flags&flagExiting != 0, flags&flagKernel != 0
 	return s, c.in(text)
 }

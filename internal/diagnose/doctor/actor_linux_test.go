@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,6 +20,7 @@ import (
 
 	"github.com/solehold/solehold"
 	"github.com/solehold/solehold/internal/diagnose/doctor"
+	"github.com/solehold/solehold/internal/procfs"
 	"github.com/solehold/solehold/internal/testneed"
 	"golang.org/x/sys/unix"
 )
@@ -113,11 +115,32 @@ func do(verb, arg string) error {
 		return err
 	case "forever":
 		select {}
+	case "headless":
+		return headless()
 	case "gate":
 		_, err := os.Stdin.Read(make([]byte, 1))
 		return err
 	}
 	return errors.New("no such step")
+}
+
+// headless ends the first thread, says so from another, and stays.
+func headless() error {
+	runtime.LockOSThread()
+	if unix.Gettid() != unix.Getpid() {
+		return errors.New("on another thread")
+	}
+	go func() {
+		runtime.LockOSThread()
+		for st, err := procfs.Default().Stat(os.Getpid()); err == nil && st.State != 'Z'; st, err = procfs.Default().Stat(os.Getpid()) {
+			runtime.Gosched()
+		}
+		fmt.Println("ready")
+		io.Copy(io.Discard, os.Stdin)
+		os.Exit(0)
+	}()
+	unix.Syscall(unix.SYS_EXIT, 0, 0, 0)
+	return nil
 }
 
 func lockFile(verb, path string) error {

@@ -132,6 +132,33 @@ func TestLockKeptByAMapping(t *testing.T) {
 	})
 }
 
+// A holder whose first thread has exited shows as a zombie, and its own descriptors are empty. It holds all the same.
+func TestHeldWithoutFirstThread(t *testing.T) {
+	t.Parallel()
+	dir := place(t)
+	foreign, ours := filepath.Join(dir, "lf"), filepath.Join(dir, "data")
+	must(t, os.Mkdir(ours, 0o700))
+	var a *actor
+	for line := ""; line != "ready\n"; { // most are on their first thread
+		a = starting(t, nil, "flock "+foreign, "acquire "+ours, "headless")
+		var err error
+		if line, err = a.out.ReadString('\n'); err != nil {
+			t.Fatal(err)
+		}
+		if line != "ready\n" {
+			a.end()
+		}
+	}
+	r := examine(t, foreign, ours)
+	wantIDs(t, r)
+	if s := r.Paths[0]; s.State != "held" || !names(s.Holders, a.pid()) || len(s.Holders[0].FDs) != 1 || len(r.Gaps) > 0 {
+		t.Errorf("%+v, gaps %+v", s, r.Gaps)
+	}
+	if s := r.Paths[1]; s.State != string(solehold.Held) || !names(s.Holders, a.pid()) {
+		t.Errorf("%+v", s)
+	}
+}
+
 // C07: held for long by a job that was stopped, and every later start was refused.
 func TestC07HeldForLong(t *testing.T) {
 	t.Parallel()
