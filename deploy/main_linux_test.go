@@ -6,11 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
-	"time"
 )
-
-// patience bounds each wait: a machine may be loaded.
-const patience = 120 * time.Second
 
 // bin is the directory of the programs that the tests drive.
 var bin string
