@@ -81,8 +81,8 @@ func TestRecordOfAnotherProcess(t *testing.T) {
 		want(t, observe().Judge(before, ""), procid.Unknown, procid.OtherBoot)
 		want(t, observe().Judge(before, "00000000000000000000000000000001"), procid.Unknown, procid.OtherMachine)
 	}
-	mine := older
-	mine.PID = os.Getpid()
+	mine := observe().Self()
+	mine.StartTicks, mine.PidfsID = mine.StartTicks-1, mine.PidfsID-1
 	judged(t, mine, procid.Dead, procid.OwnPID) // case C09
 	child.answers(t)
 }

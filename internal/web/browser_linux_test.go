@@ -227,6 +227,24 @@ func TestLive(t *testing.T) {
 	b.calm()
 }
 
+// A path without a place to break is broken all the same, in a window as narrow as a phone.
+func TestLongWords(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(dataDir(t), strings.Repeat("x", 100))
+	must(t, os.Mkdir(dir, 0o755))
+	start(t, nil, "hold "+dir)
+	start(t, nil, "write "+filepath.Join(dir, strings.Repeat("index", 20)))
+	o := shows(dir)
+	o.Overview.Examine = time.Hour // once
+	base := serve(t, o)
+	b := open(t, base)
+	until(t, base+"/", "SH030 danger")
+	for _, path := range []string{"/", "/findings", "/dir?path=" + url.QueryEscape(dir)} {
+		b.do(chromedp.Navigate(base + path))
+		b.narrow(path)
+	}
+}
+
 // unlabelled finds what a screen reader could not name, and what is missing for its
 // user to find the way.
 const unlabelled = `(() => {
@@ -281,13 +299,19 @@ func (b *browser) accessible(page string) {
 			b.t.Errorf("%s, %s: %q", page, scheme, bad)
 		}
 	}
+	b.narrow(page)
+	b.tabbed(page)
+}
+
+// narrow looks whether a page fits into windows of a phone and of a desk; the last one stays.
+func (b *browser) narrow(page string) {
+	b.t.Helper()
 	for _, width := range []int64{360, 1200} {
 		b.do(chromedp.EmulateViewport(width, 900))
 		if wide := eval[int](b, `document.documentElement.scrollWidth`); wide > int(width) {
 			b.t.Errorf("%s is %d wide in a window of %d", page, wide, width)
 		}
 	}
-	b.tabbed(page)
 }
 
 // tabbed goes through the page by the tab key alone: each element in order, and where

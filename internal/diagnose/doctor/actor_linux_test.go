@@ -113,8 +113,10 @@ func do(verb, arg string) error {
 	case "stay":
 		_, err := io.Copy(io.Discard, os.Stdin)
 		return err
-	case "forever":
-		select {}
+	case "forever": // a select that is empty ends the program where nothing else in it waits for a time
+		for {
+			<-time.After(time.Hour)
+		}
 	case "headless":
 		return headless()
 	case "gate":
@@ -224,7 +226,7 @@ func leave() error {
 		return err
 	}
 	cmd := exec.Command(exe)
-	cmd.Env = append(os.Environ(), actVar+"=forever")
+	cmd.Env, cmd.Stderr = append(os.Environ(), actVar+"=forever"), os.Stderr
 	entries, err := os.ReadDir("/proc/self/fd")
 	if err != nil {
 		return err

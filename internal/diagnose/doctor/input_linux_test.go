@@ -64,7 +64,7 @@ func TestHostileNames(t *testing.T) {
 	must(t, err)
 	cmd := exec.Command(exe)
 	cmd.Args = []string{"doctor" + hostileText, strings.Repeat(hostileText, 100)}
-	cmd.Env = append(os.Environ(), actVar+"=forever")
+	cmd.Env, cmd.Stderr = append(os.Environ(), actVar+"=forever"), os.Stderr
 	f, err := os.Create(lf)
 	must(t, err)
 	must(t, unix.Flock(int(f.Fd()), unix.LOCK_EX))
