@@ -61,8 +61,9 @@ func deaf() {
 	signal.Ignore(syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT)
 	unix.Setsid()
 	fmt.Println("deaf")
-	unix.Pause()
-	select {}
+	for {
+		unix.Pause() // which the runtime's own signals end
+	}
 }
 
 // kb is a service on an address; how it answers is in a file: kb ADDRESS FILE. It
