@@ -479,6 +479,9 @@ func TestSystemdPage(t *testing.T) {
 		t.Fatalf("%d blocks", len(blocks))
 	}
 	for i := 0; i < len(blocks); i += 2 {
+		if i > 0 { // a person is slower than this: by then the program has been started
+			h.Do("sh", "-euc", "until /usr/local/bin/solehold history /var/lib/kb | grep -q child-started; do sleep 0.05; done")
+		}
 		out := h.Do("sh", "-euc", "cd /\nPATH=/usr/local/bin:$PATH\n"+blocks[i][2])
 		for line := range strings.Lines(blocks[i+1][2]) {
 			pattern := regexp.QuoteMeta(strings.TrimSuffix(line, "\n"))

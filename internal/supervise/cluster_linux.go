@@ -122,6 +122,27 @@ func (r *runner) deadlineOfAgent() {
 	}
 }
 
+// heed takes what the agent has said before it killed the command: the end may be seen
+// sooner than its reason.
+func (r *runner) heed() {
+	const most = 200 * time.Millisecond
+	heard, _ := r.fromAgent()
+	if heard == nil {
+		return
+	}
+	for late := time.After(most); r.lost == nil; {
+		select {
+		case m, ok := <-heard:
+			r.hear(m, ok)
+			if !ok {
+				return
+			}
+		case <-late:
+			return
+		}
+	}
+}
+
 // loseCluster stops the command while the lock is surely nobody else's.
 func (r *runner) loseCluster(why string) {
 	r.agent.end()

@@ -24,6 +24,7 @@ func (r *runner) takeCluster(context.Context) error                 { return nil
 func (r *runner) fromAgent() (<-chan wire.Message, <-chan struct{}) { return nil, nil }
 func (r *runner) hear(wire.Message, bool)                           {}
 func (r *runner) deadlineOfAgent()                                  {}
+func (r *runner) heed()                                             {}
 
 // AgentConn is not written for this system yet.
 func AgentConn() (io.ReadWriteCloser, error) { return nil, errors.ErrUnsupported }

@@ -121,6 +121,9 @@ func (r *runner) settle() {
 func (r *runner) ended(end End) {
 	r.die()
 	r.end = &end
+	if end.Signal == syscall.SIGKILL && !r.killing {
+		r.heed()
+	}
 	r.explain(r.end)
 	e := solehold.Event{Kind: journal.ChildExited, PID: r.child.pid, Name: solehold.CommandLine(r.c.Command), Detail: r.end.String()}
 	if r.end.Signal != 0 {
