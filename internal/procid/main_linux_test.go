@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -72,24 +71,12 @@ func judgeAll() {
 
 // leaderless ends its first thread, says so, and lives on until its input ends.
 func leaderless() {
-	runtime.LockOSThread()
-	if unix.Gettid() != unix.Getpid() {
-		os.Exit(3)
-	}
-	go func() {
-		runtime.LockOSThread()
-		for {
-			stat, err := procfs.Default().Stat(os.Getpid())
-			if err != nil || stat.State == 'Z' {
-				break
-			}
-			runtime.Gosched()
-		}
+	testneed.Headless(func() {
 		fmt.Println("ready")
 		io.Copy(io.Discard, os.Stdin)
 		os.Exit(0)
-	}()
-	unix.Syscall(unix.SYS_EXIT, 0, 0, 0)
+	})
+	os.Exit(3)
 }
 
 // process is a child that lives until its input is closed.

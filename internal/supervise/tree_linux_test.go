@@ -8,7 +8,6 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -118,21 +117,12 @@ func TestWholeTreeIsGoneBeforeRelease(t *testing.T) {
 
 // headless is a process whose first thread has exited: it shows as a zombie, and works on.
 func headless([]string) {
-	runtime.LockOSThread()
-	if unix.Gettid() != unix.Getpid() {
-		fmt.Println("another thread")
-		os.Exit(3)
-	}
-	signal.Ignore(syscall.SIGTERM)
-	go func() {
-		runtime.LockOSThread()
-		for st, err := procfs.Default().Stat(os.Getpid()); err == nil && st.State != 'Z'; st, err = procfs.Default().Stat(os.Getpid()) {
-			runtime.Gosched()
-		}
+	testneed.Headless(func() {
+		signal.Ignore(syscall.SIGTERM)
 		fmt.Println("up", os.Getpid())
 		<-time.After(time.Hour)
-	}()
-	unix.Syscall(unix.SYS_EXIT, 0, 0, 0)
+	})
+	os.Exit(3)
 }
 
 // A process whose first thread has exited is stopped like any other, and before the directory is free.

@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,7 +19,6 @@ import (
 
 	"github.com/solehold/solehold"
 	"github.com/solehold/solehold/internal/diagnose/doctor"
-	"github.com/solehold/solehold/internal/procfs"
 	"github.com/solehold/solehold/internal/testneed"
 	"golang.org/x/sys/unix"
 )
@@ -128,21 +126,12 @@ func do(verb, arg string) error {
 
 // headless ends the first thread, says so from another, and stays.
 func headless() error {
-	runtime.LockOSThread()
-	if unix.Gettid() != unix.Getpid() {
-		return errors.New("on another thread")
-	}
-	go func() {
-		runtime.LockOSThread()
-		for st, err := procfs.Default().Stat(os.Getpid()); err == nil && st.State != 'Z'; st, err = procfs.Default().Stat(os.Getpid()) {
-			runtime.Gosched()
-		}
+	testneed.Headless(func() {
 		fmt.Println("ready")
 		io.Copy(io.Discard, os.Stdin)
 		os.Exit(0)
-	}()
-	unix.Syscall(unix.SYS_EXIT, 0, 0, 0)
-	return nil
+	})
+	return errors.New("on another thread")
 }
 
 func lockFile(verb, path string) error {
