@@ -119,7 +119,9 @@ func TestWatchRestartsWhatHangs(t *testing.T) {
 	r := hung.sh(nil, `trap "" TERM; setsid sleep 1000 & echo up; wait`)
 	r.out.await("up", 1)
 	testneed.Until(t, "all of it runs", func() bool { return len(marked(hung.mark)) >= 3 })
+	leader(r) // is in the record: it writes nothing over what is forged
 	r.signal(syscall.SIGSTOP)
+	testneed.Until(t, "it is stopped", func() bool { return state(r.pid()) == 'T' })
 	y.forge(innocent.Process.Pid)
 	loop := y.watch("--on-unhealthy=restart")
 	r.wait()
