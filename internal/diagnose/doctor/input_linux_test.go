@@ -2,9 +2,12 @@ package doctor_test
 
 import (
 	"encoding/json"
+	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -123,6 +126,43 @@ func TestBrokenProc(t *testing.T) {
 			}
 		}
 		if notRun == 0 {
+			t.Errorf("%s: %+v", name, r.Gaps)
+		}
+	}
+}
+
+// sealed denies every look at what the descriptors lead to, as the kernel does for what may not be looked into and for
+// what ended after it was listed.
+type sealed struct{ fs.FS }
+
+func (s sealed) Open(name string) (fs.File, error) {
+	if strings.Contains(name, "/fd/") || strings.Contains(name, "/fdinfo/") {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrPermission}
+	}
+	return s.FS.Open(name)
+}
+
+// A lock that nobody is seen to have may be of a process that denies a look, but not of one that has ended.
+func TestEndedIsNotHidden(t *testing.T) {
+	t.Parallel()
+	const stat = "7 (p) %c 1 7 7 0 -1 %d 98 0 0 0 3 4 0 0 20 0 1 0 5 0 0\n"
+	for name, c := range map[string]struct {
+		stat   string
+		hidden bool
+	}{
+		"alive":  {fmt.Sprintf(stat, 'S', 0), true},
+		"ending": {fmt.Sprintf(stat, 'R', 4), false},
+		"ended":  {"", false},
+	} {
+		all := fstest.MapFS{
+			"locks": {Data: []byte("1: FLOCK  ADVISORY  WRITE 7 08:01:9 0 EOF\n")},
+			"7/fd/0": {}, "7/fd/3": {}, "7/fdinfo/0": {}, "7/fdinfo/3": {},
+		}
+		if c.stat != "" {
+			all["7/stat"] = &fstest.MapFile{Data: []byte(c.stat)}
+		}
+		r := doctor.Examine(t.Context(), doctor.Options{Proc: procfs.New(sealed{all})})
+		if got := slices.ContainsFunc(r.Gaps, func(g doctor.Gap) bool { return g.What == "descriptors of 1 process" }); got != c.hidden {
 			t.Errorf("%s: %+v", name, r.Gaps)
 		}
 	}

@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"fmt"
+	"io/fs"
 	"runtime"
 	"slices"
 	"sync"
@@ -152,7 +153,7 @@ func (s *scanner) look(r *seen, all []procfs.Descriptor) []procfs.Descriptor {
 	pid := r.pid
 	all, r.err = s.proc.Descriptors(pid, all)
 	r.total = len(all)
-	r.opaque = opaque(all)
+	r.opaque = opaque(all) && !s.proc.Gone(pid, fs.ErrPermission) // what has ended since it was listed denies all, too
 	kept := all[:0]
 	for _, d := range all {
 		if r.opaque {
