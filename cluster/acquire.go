@@ -132,9 +132,9 @@ func (c *Client) begin(all ...*attempt) ([]*held, error) {
 	if err != nil {
 		return nil, err
 	}
-	claims := make([]*held, len(all))
+	claims, now := make([]*held, len(all)), Moment(time.Now())
 	for i, a := range all {
-		claims[i] = newHeld(a.ctx, s, a.name)
+		claims[i] = newHeld(a.ctx, s, a.name, now)
 		claims[i].claimant = claimant{o: a.o, granted: a.granted}
 	}
 	s.begin(claims)

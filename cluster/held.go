@@ -35,9 +35,9 @@ type held struct {
 	last    error // the last answer that said nothing
 }
 
-func newHeld(ctx context.Context, s *shell, name string) *held {
+func newHeld(ctx context.Context, s *shell, name, since string) *held {
 	h := &held{
-		shell: s, name: name, nonce: newNonce(), since: Moment(time.Now()),
+		shell: s, name: name, nonce: newNonce(), since: since,
 		decided: make(chan error, 1), killed: make(chan struct{}), free: make(chan struct{}),
 	}
 	h.ctx, h.cancel = context.WithCancelCause(context.WithoutCancel(ctx))

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -76,6 +77,7 @@ func tlsOf(t cluster.Target) (*tls.Config, error) {
 // Backend is one client of etcd.
 type Backend struct {
 	c      Config
+	root   string // what all keys begin with, up to the kind of each
 	client *clientv3.Client
 	looked sync.Once
 	refuse error
@@ -98,7 +100,7 @@ func New(c Config) (*Backend, error) {
 	if err != nil {
 		return nil, fmt.Errorf("etcd at %v: %w", c.Endpoints, err)
 	}
-	return &Backend{c: c, client: client}, nil
+	return &Backend{c: c, root: strings.TrimSuffix(path.Join(c.Prefix, "-"), "-"), client: client}, nil
 }
 
 // Traits says what etcd can do.
@@ -125,18 +127,15 @@ func (b *Backend) base(name string) uint64 {
 	return n
 }
 
-func (b *Backend) claimKey(name string) string {
-	return path.Join(b.c.Prefix, "claim", cluster.EscapeName(name))
-}
+func (b *Backend) claimKey(name string) string { return b.key("claim/", name) }
 
-func (b *Backend) lastKey(name string) string {
-	return path.Join(b.c.Prefix, "last", cluster.EscapeName(name))
-}
+func (b *Backend) lastKey(name string) string { return b.key("last/", name) }
 
 // baseKey has the number that an operator has raised the tokens of a lock by. It changes only while nobody has the lock.
-func (b *Backend) baseKey(name string) string {
-	return path.Join(b.c.Prefix, "base", cluster.EscapeName(name))
-}
+func (b *Backend) baseKey(name string) string { return b.key("base/", name) }
+
+// key is where something about a lock lies, or, for the name "", what these begin with.
+func (b *Backend) key(kind, name string) string { return b.root + kind + cluster.EscapeName(name) }
 
 // Grant asks for a lease.
 func (b *Backend) Grant(ctx context.Context, ttl time.Duration) (cluster.Session, error) {

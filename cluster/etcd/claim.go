@@ -14,8 +14,8 @@ import (
 // Claim is one transaction. A lock that was seen to be held is looked at first, which writes nothing to the log. That
 // tokens were raised is found out by a first try, and known from then on.
 func (s *session) Claim(ctx context.Context, r cluster.Request) (cluster.Grant, error) {
-	w := s.writing(r)
-	free, look := absent(w.claim), []*pb.RequestOp{get(w.claim), get(w.base)}
+	w, base := s.writing(r), s.b.baseKey(r.Name)
+	free, look := absent(w.claim), []*pb.RequestOp{get(w.claim), get(base)}
 	if _, held := s.b.held.Load(r.Name); held {
 		answer, err := s.commit(ctx, &pb.TxnRequest{Compare: []*pb.Compare{free}, Failure: look})
 		if err != nil {
@@ -31,7 +31,7 @@ func (s *session) Claim(ctx context.Context, r cluster.Request) (cluster.Grant, 
 		if raised {
 			then = append(take[:2:2], look[1])
 		} else {
-			is = append(is, absent(w.base))
+			is = append(is, absent(base))
 		}
 		a := s.batch.do(ctx, r.Name, w.size(), &pb.TxnRequest{Compare: is, Success: then, Failure: look})
 		switch {
@@ -47,13 +47,12 @@ func (s *session) Claim(ctx context.Context, r cluster.Request) (cluster.Grant, 
 
 // writing is what a claim writes.
 type writing struct {
-	claim, base string // keys
-	text        string
+	claim, text string        // key and value
 	take, note  *pb.RequestOp // of the claim, and of what is left of it
 }
 
 func (s *session) writing(r cluster.Request) writing {
-	w := writing{claim: s.b.claimKey(r.Name), base: s.b.baseKey(r.Name), text: s.asked.Ask(r).Record.Text()}
+	w := writing{claim: s.b.claimKey(r.Name), text: s.asked.Ask(r).Record.Text()}
 	w.take = put(&pb.PutRequest{Key: []byte(w.claim), Value: []byte(w.text), Lease: int64(s.id)})
 	w.note = put(&pb.PutRequest{Key: []byte(s.b.lastKey(r.Name)), Value: []byte(w.text), PrevKv: true})
 	return w

@@ -3,7 +3,6 @@ package etcd
 import (
 	"context"
 	"fmt"
-	"path"
 
 	"github.com/solehold/solehold/cluster"
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
@@ -22,7 +21,7 @@ func (b *Backend) lifeKey(name string, version int64) string {
 }
 
 func (b *Backend) livesPrefix(name string) string {
-	return path.Join(b.c.Prefix, "lives", cluster.EscapeName(name)) + "/"
+	return b.key("lives/", name) + "/"
 }
 
 // raisedKey has the last word of an operator about the tokens.

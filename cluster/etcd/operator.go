@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"path"
 	"strconv"
 	"strings"
 	"time"
@@ -28,13 +27,13 @@ func baseOf(kvs []*mvccpb.KeyValue) (uint64, error) {
 
 // Look reads claims and what was left of earlier ones, at one revision.
 func (b *Backend) Look(ctx context.Context, name string) ([]cluster.Seen, error) {
-	get := func(kind string) clientv3.Op {
+	get := func(key string) clientv3.Op {
 		if name != "" {
-			return clientv3.OpGet(path.Join(b.c.Prefix, kind, cluster.EscapeName(name)))
+			return clientv3.OpGet(key)
 		}
-		return clientv3.OpGet(path.Join(b.c.Prefix, kind)+"/", clientv3.WithPrefix())
+		return clientv3.OpGet(key, clientv3.WithPrefix())
 	}
-	answer, err := b.client.Txn(ctx).Then(get("claim"), get("last"), get("base")).Commit()
+	answer, err := b.client.Txn(ctx).Then(get(b.claimKey(name)), get(b.lastKey(name)), get(b.baseKey(name))).Commit()
 	if err != nil {
 		return nil, plain(err)
 	}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"path"
 	"sync"
 	"time"
 
@@ -40,7 +39,7 @@ type place struct {
 
 // queuePrefix is where the places of a lock lie.
 func (b *Backend) queuePrefix(name string) string {
-	return path.Join(b.c.Prefix, "queue", cluster.EscapeName(name)) + "/"
+	return b.key("queue/", name) + "/"
 }
 
 // placesOf is what the places of a lease begin with.

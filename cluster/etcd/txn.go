@@ -35,10 +35,10 @@ func del(key string) *pb.RequestOp {
 	return &pb.RequestOp{Request: &pb.RequestOp_RequestDeleteRange{RequestDeleteRange: &pb.DeleteRangeRequest{Key: []byte(key)}}}
 }
 
-// absentBelow is the condition that there are no keys below a path.
-func absentBelow(dir string) *pb.Compare {
-	c := absent(dir + "/")
-	c.RangeEnd = []byte(clientv3.GetPrefixRangeEnd(dir + "/"))
+// absentBelow is the condition that no key begins like this.
+func absentBelow(prefix string) *pb.Compare {
+	c := absent(prefix)
+	c.RangeEnd = []byte(clientv3.GetPrefixRangeEnd(prefix))
 	return c
 }
 
