@@ -155,7 +155,7 @@ func TestEndedIsNotHidden(t *testing.T) {
 		"ended":  {"", false},
 	} {
 		all := fstest.MapFS{
-			"locks": {Data: []byte("1: FLOCK  ADVISORY  WRITE 7 08:01:9 0 EOF\n")},
+			"locks":  {Data: []byte("1: FLOCK  ADVISORY  WRITE 7 08:01:9 0 EOF\n")},
 			"7/fd/0": {}, "7/fd/3": {}, "7/fdinfo/0": {}, "7/fdinfo/3": {},
 		}
 		if c.stat != "" {
