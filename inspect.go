@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"time"
 
 	"github.com/solehold/solehold/internal/datadir"
 	"github.com/solehold/solehold/internal/oslock"
@@ -16,6 +17,21 @@ func inspect(ctx context.Context, dir string, o Options) (Status, error) {
 	s, err := bounded(ctx, call[Status]{dir, "ask for the lock", o.Timeout, func() (Status, error) { return look(dir, o) }, func(Status) {}})
 	if errors.Is(err, ErrUnanswered) {
 		return Status{Dir: dir, State: NotKnown, Err: err, Record: RecordStatus{Class: "none"}}, nil
+	}
+	return s, err
+}
+
+// nameLimit is how long an owner may take from the lock to its record.
+const nameLimit = 300 * time.Millisecond
+
+// inspectNamed looks again where the record is still the predecessor's: a new
+// owner would be told with nothing but its pid, or as what that has left.
+func inspectNamed(ctx context.Context, dir string, o Options) (Status, error) {
+	end := time.Now().Add(min(nameLimit, o.Timeout))
+	s, err := inspect(ctx, dir, o)
+	for wait := 4 * time.Millisecond; err == nil && s.Owner != nil && s.Owner.unnamed && time.Now().Add(wait).Before(end); wait *= 2 {
+		time.Sleep(wait)
+		s, err = inspect(ctx, dir, o)
 	}
 	return s, err
 }

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/solehold/solehold/internal/datadir"
 	"github.com/solehold/solehold/internal/procfs"
@@ -43,20 +42,17 @@ func (s sighting) owner() Owner {
 	return f.find()
 }
 
-// named is the owner once it has said who it is. Between taking the lock and
-// writing the record, the record is still its predecessor's: a new owner would be
-// told with nothing but its pid, or as what the predecessor has left.
+// named is the owner once it has said who it is.
 func (s sighting) named(path string, again Options) Owner {
 	o := s.owner()
-	for wait := 4 * time.Millisecond; wait < 200*time.Millisecond && o.unnamed; wait *= 2 {
-		time.Sleep(wait)
-		now, err := inspect(context.Background(), path, again)
-		if err != nil || now.Owner == nil {
-			break // it has gone meanwhile
-		}
-		o = *now.Owner
+	if !o.unnamed {
+		return o
 	}
-	return o
+	now, err := inspectNamed(context.Background(), path, again)
+	if err != nil || now.Owner == nil {
+		return o // it has gone meanwhile
+	}
+	return *now.Owner
 }
 
 // finder looks for one owner.

@@ -8,9 +8,11 @@ import (
 	"math/rand/v2"
 	"os"
 	"testing"
+	"time"
 
 	"github.com/solehold/solehold"
 	"github.com/solehold/solehold/internal/record"
+	"golang.org/x/sys/unix"
 )
 
 // edits are what people and disks do to a record.
@@ -212,6 +214,17 @@ func TestOwnerThatHasJustComeIsNamed(t *testing.T) {
 		must(t, err)
 		if o.PID != second.cmd.Process.Pid || o.StartedBy == "" || o.Since.IsZero() || len(o.Notes) > 0 || o.Leftover {
 			t.Errorf("%s: %s %q", name, o, o.Notes)
+		}
+	}
+	must(t, unix.Kill(second.pid, unix.SIGSTOP)) // or it would repair its record
+	own := read()
+	for name, before := range map[string][]byte{"born": nil, "crashed": crashed, "released": released} {
+		must(t, os.WriteFile(lockFile(dir), before, 0o600))
+		time.AfterFunc(20*time.Millisecond, func() { os.WriteFile(lockFile(dir), own, 0o600) })
+		s, err := solehold.InspectNamed(t.Context(), dir, nil)
+		must(t, err)
+		if s.State != solehold.Held || s.Record.Class != "live" || s.Owner.PID != second.cmd.Process.Pid || s.Owner.Since.IsZero() || len(s.Owner.Notes) > 0 {
+			t.Errorf("%s, asked for: %+v", name, s)
 		}
 	}
 }

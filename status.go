@@ -79,6 +79,13 @@ func Inspect(ctx context.Context, dir string, o *Options) (Status, error) {
 	return inspect(ctx, dir, o.settled())
 }
 
+// InspectNamed is Inspect for what people read. Where an owner has the lock and
+// has not written yet who it is, which takes it some milliseconds, it looks again
+// for at most 0.3 s.
+func InspectNamed(ctx context.Context, dir string, o *Options) (Status, error) {
+	return inspectNamed(ctx, dir, o.settled())
+}
+
 // FilesystemOf tells on which file system a directory lies, and why one owner
 // could not be promised there.
 func FilesystemOf(dir string) (Filesystem, error) { return filesystemOf(dir) }

@@ -77,7 +77,7 @@ func (a *app) release(ctx context.Context, f *releaseFlags, dir string) error {
 	defer stop()
 	r := &releasing{a: a, f: f, dir: dir, o: solehold.Options{StateDir: f.state, OnEvent: tellJournal}}
 	var err error
-	if r.status, err = solehold.Inspect(ctx, dir, &r.o); err != nil {
+	if r.status, err = solehold.InspectNamed(ctx, dir, &r.o); err != nil {
 		return err
 	}
 	r.answer = releaseAnswer{Dir: r.status.Dir, State: r.status.State, Owner: r.status.Owner}

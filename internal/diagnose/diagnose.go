@@ -50,7 +50,7 @@ type Past struct {
 // is not known by then is named in the report.
 func Status(ctx context.Context, dir string, o *solehold.Options) Report {
 	end := time.Now().Add(limit(o))
-	s, err := solehold.Inspect(ctx, dir, o)
+	s, err := solehold.InspectNamed(ctx, dir, o)
 	if err != nil {
 		s = solehold.Status{Dir: dir, State: solehold.NotKnown, Err: err}
 	}
