@@ -20,7 +20,7 @@ type scene struct {
 	held    func() holdings
 	rows    func() []procfs.Lock
 	waiting func() []wait
-	clock   func() float64
+	clocks  clocks
 }
 
 // holdings is every lock that a visible process holds.
@@ -40,11 +40,32 @@ func newScene(r Request) *scene {
 		return rows
 	})
 	s.waiting = sync.OnceValue(s.look)
-	s.clock = sync.OnceValue(func() float64 {
-		text, _ := s.proc.System("thread-self/sched")
-		return lastRan(text)
-	})
 	return s
+}
+
+// clocks are those of the scheduler, one for each processor: they do not count what interrupts and the host of a virtual
+// machine take from it, so that two of them are seconds apart after some hours.
+type clocks struct {
+	mu  sync.Mutex
+	now map[int]float64
+}
+
+// clock is what the scheduler's clock of a processor shows, in milliseconds; 0 where it cannot be read.
+func (s *scene) clock(cpu int) float64 {
+	s.clocks.mu.Lock()
+	defer s.clocks.mu.Unlock()
+	now, known := s.clocks.now[cpu]
+	if !known {
+		onProcessor(cpu, func() {
+			text, _ := s.proc.System("thread-self/sched")
+			now = lastRan(text)
+		})
+		if s.clocks.now == nil {
+			s.clocks.now = map[int]float64{}
+		}
+		s.clocks.now[cpu] = now
+	}
+	return now
 }
 
 // name names the service without a look at it.

@@ -58,7 +58,7 @@ func (s *scene) threadsOf(pid int) (all []wait) {
 
 // waitOf finds out where a thread is.
 func (s *scene) waitOf(pid, tid int, st procfs.Stat) wait {
-	w := wait{pid: pid, tid: tid, state: st.State, age: s.idle(pid, tid)}
+	w := wait{pid: pid, tid: tid, state: st.State, age: s.idle(pid, tid, st.CPU)}
 	if text, err := s.proc.Text(pid, fmt.Sprintf("task/%d/wchan", tid)); err == nil && text != "0" {
 		w.wchan = printable(strings.TrimSpace(text))
 	}
@@ -114,10 +114,11 @@ func takesFile(call string) bool {
 	}, call)
 }
 
-// idle is the time since a thread last ran, as far as the kernel tells.
-func (s *scene) idle(pid, tid int) time.Duration {
+// idle is the time since a thread last ran on its processor, as far as the kernel tells. What the host has taken from that
+// processor meanwhile is not in it.
+func (s *scene) idle(pid, tid, cpu int) time.Duration {
 	text, err := s.proc.Text(pid, fmt.Sprintf("task/%d/sched", tid))
-	ran, now := lastRan(text), s.clock()
+	ran, now := lastRan(text), s.clock(cpu)
 	if err != nil || ran <= 0 || now <= ran {
 		return 0
 	}

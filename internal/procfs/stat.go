@@ -8,8 +8,12 @@ import (
 // maxAncestors bounds the chain of parents. Real chains have some ten links; a made-up /proc may have a long one.
 const maxAncestors = 1024
 
-// statColumns is how many columns must follow the name; start time is the last of them that is used here.
-const statColumns = 20
+// statColumns is how many columns must follow the name; start time is the last of them that is needed. The processor is in
+// one that follows.
+const (
+	statColumns = 20
+	cpuColumn   = 36
+)
 
 // The kernel's PF_KTHREAD and PF_EXITING in the column of flags.
 const (
@@ -38,6 +42,8 @@ type Stat struct {
 	// StartTicks is the start in clock ticks (1/100 s on all usual systems) since boot. With the pid and the boot id it
 	// tells a process from a later one of the same pid; alone it repeats after a reboot.
 	StartTicks uint64
+	// CPU is the processor that the first thread, or the one that was asked for, has run on last.
+	CPU int
 	// Exiting says that its first thread ends or has ended: its files cannot be seen any more, even by root.
 	Exiting bool
 	// Kernel says that it is a thread of the kernel: it has no descriptors, program or arguments.
@@ -92,6 +98,9 @@ func parseStat(text string) (Stat, error) {
 		TTY:        c.int(cols[4]),
 		Threads:    c.int(cols[17]),
 		StartTicks: c.uint(cols[19], 10),
+	}
+	if len(cols) > cpuColumn {
+		s.CPU = c.int(cols[cpuColumn])
 	}
 	flags := c.uint(cols[6], 10)
 	s.Exiting, s.Kernel = flags&flagExiting != 0, flags&flagKernel != 0

@@ -29,7 +29,7 @@ func TestStat(t *testing.T) {
 func TestStatOfZombieAndLargeNumbers(t *testing.T) {
 	got, err := procfs.New(tree()).Stat(977)
 	check(t, got, err, procfs.Stat{
-		PID: 977, Comm: "sh", State: 'Z', PPID: 412, PGID: 412, SID: 412, Threads: 1, StartTicks: 50001, Exiting: true,
+		PID: 977, Comm: "sh", State: 'Z', PPID: 412, PGID: 412, SID: 412, Threads: 1, StartTicks: 50001, CPU: 1, Exiting: true,
 	})
 	line := "7 (x) R 1 1 1 -1 -1" + strings.Repeat(" 0", 13) + " 18446744073709551615"
 	got, err = one("7/stat", line).Stat(7)
