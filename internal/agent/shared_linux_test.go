@@ -22,6 +22,7 @@ import (
 type shared struct {
 	t      *testing.T
 	socket string
+	mode   os.FileMode
 	cmd    *exec.Cmd
 	stderr lockedBuffer
 	done   chan struct{}
@@ -36,7 +37,10 @@ func share(t *testing.T, dir, url string, flags ...string) *shared {
 // shareAs is share for another user.
 func shareAs(t *testing.T, user *syscall.Credential, dir, url string, flags ...string) *shared {
 	t.Helper()
-	s := &shared{t: t, socket: filepath.Join(dir, "agent.sock"), done: make(chan struct{})}
+	s := &shared{t: t, socket: filepath.Join(dir, "agent.sock"), mode: 0o600, done: make(chan struct{})}
+	if slices.Contains(flags, "--group") {
+		s.mode = 0o660 // it is its own user's alone first
+	}
 	s.cmd = exec.Command(filepath.Join(filepath.Dir(tool), clusterProgram), append([]string{"agent", "--listen", s.socket, "--cluster", url}, flags...)...)
 	s.cmd.Stderr, s.cmd.SysProcAttr = &s.stderr, &syscall.SysProcAttr{Credential: user}
 	if err := s.cmd.Start(); err != nil {
@@ -59,8 +63,8 @@ func (s *shared) listens() {
 			s.t.Fatalf("the agent ended: %s", s.stderr.String())
 		default:
 		}
-		_, err := os.Lstat(s.socket)
-		return err == nil
+		st, err := os.Lstat(s.socket)
+		return err == nil && st.Mode().Perm() == s.mode
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -131,8 +132,21 @@ func ending(s unix.WaitStatus) string {
 	return fmt.Sprintf("exit %d", s.ExitStatus())
 }
 
+// restarts are the kernel's own words (include/linux/errno.h) for a call that a signal has kept from beginning, and that is
+// to be made again: programs never see them, who traces does.
+var restarts = []error{unix.Errno(512), unix.Errno(513), unix.Errno(514)}
+
 // enter makes the thread do one system call, and gives the answer.
-func (t *tracee) enter(call, a, b, c uint64) (int64, error) {
+func (t *tracee) enter(call, a, b, c uint64) (answer int64, err error) {
+	for range 100 {
+		if answer, err = t.enterOnce(call, a, b, c); !slices.Contains(restarts, err) {
+			break
+		}
+	}
+	return answer, err
+}
+
+func (t *tracee) enterOnce(call, a, b, c uint64) (int64, error) {
 	regs := t.regs
 	regs.Rip, regs.Rax, regs.Orig_rax = t.call, call, ^uint64(0)
 	regs.Rdi, regs.Rsi, regs.Rdx, regs.R10, regs.R8 = a, b, c, 0, 0

@@ -5,8 +5,10 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/solehold/solehold/internal/drill"
 	"github.com/solehold/solehold/internal/testneed"
@@ -140,7 +142,8 @@ func TestBear(t *testing.T) {
 			must(t, cmd.Start())
 			defer cmd.Wait()
 			defer cmd.Process.Kill()
-			for i := range rounds(200) {
+			t.Cleanup(signalled(cmd.Process.Pid))
+			for i := range rounds(2000) {
 				child, err := drill.Bear(cmd.Process.Pid, os.Args[0], drill.BystanderVerb)
 				must(t, err)
 				if got := parentOf(t, child); got != cmd.Process.Pid {
@@ -158,6 +161,25 @@ func TestBear(t *testing.T) {
 			}
 		})
 	}
+}
+
+// signalled sends a process signals that it does not heed, which keep a call of it from beginning now and then.
+func signalled(pid int) (stop func()) {
+	done := make(chan struct{})
+	var sender sync.WaitGroup
+	sender.Go(func() {
+		often := time.NewTicker(30 * time.Microsecond)
+		defer often.Stop()
+		for {
+			select {
+			case <-often.C:
+				syscall.Kill(pid, syscall.SIGWINCH)
+			case <-done:
+				return
+			}
+		}
+	})
+	return func() { close(done); sender.Wait() }
 }
 
 func parentOf(t *testing.T, pid int) int {
