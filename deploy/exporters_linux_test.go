@@ -14,6 +14,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/solehold/solehold/internal/testneed"
 )
@@ -165,6 +166,7 @@ func monitor(address string) string {
 		return ""
 	}
 	defer c.Close()
+	c.SetDeadline(time.Now().Add(2 * time.Second)) // a server that is just starting may never answer
 	io.WriteString(c, "mntr")
 	text, _ := io.ReadAll(c)
 	return "\n" + string(text)

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -31,6 +32,7 @@ func Wine(t testing.TB) *Windows {
 	t.Cleanup(func() {
 		w.do(t, server, "-k")
 		w.do(t, server, "-w")
+		w.endRest()
 	})
 	// A server that ends with its last program meets the next one on its way out.
 	if err := w.do(t, server, "-p60"); err != nil {
@@ -39,6 +41,23 @@ func Wine(t testing.TB) *Windows {
 	w.do(t, w.wine, "wineboot", "-i")
 	w.addRandom(t, get)
 	return w
+}
+
+// endRest ends what is left: a program that was just being started when its server ended waits for that for ever. Ours are
+// those that have the prefix in their environment.
+func (w *Windows) endRest() {
+	all, _ := filepath.Glob("/proc/[0-9]*")
+	for _, dir := range all {
+		environ, err := os.ReadFile(dir + "/environ")
+		if err != nil || !strings.Contains("\x00"+string(environ), "\x00WINEPREFIX="+w.prefix+"\x00") {
+			continue
+		}
+		if pid, err := strconv.Atoi(filepath.Base(dir)); err == nil && pid != os.Getpid() {
+			if p, err := os.FindProcess(pid); err == nil {
+				p.Kill()
+			}
+		}
+	}
 }
 
 func fileExists(path string) bool {

@@ -2,6 +2,7 @@ package testneed_test
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -30,10 +31,16 @@ func fakeWine(t *testing.T) (calls string) {
 func TestWineIsMadeAndEnded(t *testing.T) {
 	calls := fakeWine(t)
 	var prefix string
+	var left *exec.Cmd
 	t.Run("inner", func(t *testing.T) {
 		w := testneed.Wine(t)
 		prefix = filepath.Dir(w.Disk())
 		cmd := w.Command(t.Context(), "/tmp/a b.exe", "x")
+		left = exec.Command("sleep", "1000")
+		left.Env = cmd.Env
+		if err := left.Start(); err != nil {
+			t.Fatal(err)
+		}
 		if got := strings.Join(cmd.Args[1:], "|"); got != `Z:\tmp\a b.exe|x` {
 			t.Errorf("arguments %q", got)
 		}
@@ -41,6 +48,9 @@ func TestWineIsMadeAndEnded(t *testing.T) {
 			t.Errorf("environment %q", cmd.Env)
 		}
 	})
+	if err := left.Wait(); err == nil || !strings.Contains(err.Error(), "killed") {
+		t.Errorf("what its server has left: %v", err)
+	}
 	text, err := os.ReadFile(calls)
 	if err != nil {
 		t.Fatal(err)
