@@ -165,7 +165,8 @@ func TestGapIsTold(t *testing.T) {
 	}
 	m := note.FindSubmatchIndex(rest)
 	missing, _ := strconv.Atoi(string(rest[m[2]:m[3]]))
-	if got += m[0] + missing; got < 1000000 || got >= 2000000 {
+	const underway = 64 << 10 // may be in the command's pipe still, for "over" goes another way
+	if got += m[0] + missing; got < 1000000-underway || got >= 2000000 {
 		t.Errorf("%d bytes are accounted for by the first gap", got)
 	}
 	r.signal(syscall.SIGTERM)
