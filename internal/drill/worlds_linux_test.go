@@ -142,7 +142,7 @@ func TestBear(t *testing.T) {
 			must(t, cmd.Start())
 			defer cmd.Wait()
 			defer cmd.Process.Kill()
-			t.Cleanup(signalled(cmd.Process.Pid))
+			defer signalled(cmd.Process.Pid)() // before it is collected, for its pid may be another's then
 			for i := range rounds(2000) {
 				child, err := drill.Bear(cmd.Process.Pid, os.Args[0], drill.BystanderVerb)
 				must(t, err)
