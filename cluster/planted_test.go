@@ -17,7 +17,7 @@ import (
 // plantedVar makes TestClausesPlanted the engine with a fault that a clause must find.
 const plantedVar = "SOLEHOLD_TEST_PLANTED_FAULT"
 
-// faulty is an engine with one fault in its sticky claims, or where several are made at once.
+// faulty is an engine with one fault in its sticky claims, where several are made at once, or where many wait.
 type faulty struct {
 	*cluster.MemoryClient
 	fault string
@@ -29,15 +29,38 @@ func (f *faulty) Grant(ctx context.Context, ttl time.Duration) (cluster.Session,
 	if err != nil {
 		return nil, err
 	}
-	return faultyBatcher{s, f.fault}, nil
+	return faultySession{s, f.fault, make(chan struct{}, 4)}, nil
 }
 
-type faultyBatcher struct {
+type faultySession struct {
 	cluster.Session
-	fault string
+	fault       string
+	connections chan struct{} // for the fault "few"
 }
 
-func (s faultyBatcher) ClaimEach(ctx context.Context, all []cluster.Request) []cluster.Answer {
+// Wait has a connection for itself.
+func (s faultySession) Wait(ctx context.Context, held *cluster.HeldError) error {
+	if s.fault == "few" {
+		s.connections <- struct{}{}
+		defer func() { <-s.connections }()
+	}
+	return s.Session.Wait(ctx, held)
+}
+
+// Renew needs one too.
+func (s faultySession) Renew(ctx context.Context) ([]string, error) {
+	if s.fault == "few" {
+		select {
+		case s.connections <- struct{}{}:
+			defer func() { <-s.connections }()
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	return s.Session.Renew(ctx)
+}
+
+func (s faultySession) ClaimEach(ctx context.Context, all []cluster.Request) []cluster.Answer {
 	answers := make([]cluster.Answer, len(all))
 	for i, r := range all {
 		answers[i].Grant, answers[i].Err = s.Claim(ctx, r)
@@ -98,6 +121,7 @@ func clausesPlanted() map[string]string {
 
 		"mixed up":       "each_is_granted_or_refused_by_itself",
 		"all or nothing": "each_is_granted_or_refused_by_itself",
+		"few":            "who_waits_for_many_locks_keeps_those_it_has",
 	}
 }
 

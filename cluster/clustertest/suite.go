@@ -59,6 +59,7 @@ func clauses() []clause {
 		{"the delete of a claim is seen", deleteSeen},
 		{"a waiter wakes when the lock becomes free", waiterWakes},
 		{"waiters get the lock one after the other, and nobody waits for who gave up", waitersDrain},
+		{"who waits for many locks keeps those it has", waitingKeeps},
 		{"the context is honoured while the engine is silent", contextHonoured},
 		{"a look names the holder and takes nothing", lookTakesNothing},
 		{"a claim that is broken is free, and its holder told", brokenIsFree},

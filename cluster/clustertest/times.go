@@ -3,6 +3,7 @@ package clustertest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -102,6 +103,54 @@ func deleteSeen(s *suite) {
 		s.Errorf("cause %v, check %v", context.Cause(l.Context()), l.Check())
 	}
 	s.must(l.Release(s.ctx))
+}
+
+// waitingKeeps lets a client that has a lock wait for many others: what waits must not take from a renewal what it needs.
+func waitingKeeps(s *suite) {
+	mine, other := s.client(s.backend()), s.client(s.backend())
+	l, err := mine.Acquire(s.ctx, s.name(), cluster.AcquireOptions{})
+	s.must(err)
+	var names []string
+	for i := range 24 {
+		names = append(names, fmt.Sprint(s.name(), "/", i))
+	}
+	taken, errs := other.AcquireEach(s.ctx, names, cluster.AcquireOptions{})
+	s.must(errors.Join(errs...))
+	ctx, giveUp := context.WithCancel(s.ctx)
+	defer giveUp()
+	got := make(chan string, len(names))
+	var all sync.WaitGroup
+	for _, name := range names {
+		all.Go(func() {
+			if l, err := mine.Acquire(ctx, name, cluster.AcquireOptions{Wait: true}); err == nil {
+				got <- l.Name()
+				l.Release(s.ctx)
+			}
+		})
+	}
+	select {
+	case <-l.Context().Done():
+		s.Error(context.Cause(l.Context()))
+	case name := <-got:
+		s.Errorf("%s has two owners", name)
+	case <-time.After(2 * s.e.TTL):
+	}
+	for _, t := range taken[:3] {
+		s.must(t.Release(s.ctx))
+		select {
+		case name := <-got:
+			if name != t.Name() {
+				s.Errorf("got %s after the release of %s", name, t.Name())
+			}
+		case <-s.ctx.Done():
+			s.Fatal("nobody got", t.Name())
+		}
+	}
+	giveUp()
+	all.Wait()
+	for _, l := range append(taken[3:], l) {
+		s.must(l.Release(s.ctx))
+	}
 }
 
 // waiterWakes measures the hand-off. It reports figures and asserts none: a loaded machine is slow.

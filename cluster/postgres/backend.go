@@ -80,9 +80,11 @@ func connString(words map[string]string) string {
 
 // Backend is one client of PostgreSQL.
 type Backend struct {
-	c    Config
-	pool *pgxpool.Pool
-	do   statements
+	c        Config
+	pool     *pgxpool.Pool
+	do       statements
+	listener *listener
+	close    context.CancelFunc // of the listener
 
 	mu   sync.Mutex
 	made bool
@@ -97,7 +99,10 @@ func New(c Config) (*Backend, error) {
 	if err != nil {
 		return nil, fmt.Errorf("postgres: %w", err)
 	}
-	return &Backend{c: c, pool: pool, do: newStatements(c.Schema)}, nil
+	b := &Backend{c: c, pool: pool, do: newStatements(c.Schema)}
+	b.listener = &listener{pool: pool, channel: b.channel(), waiting: map[string]*hearing{}}
+	b.listener.ctx, b.close = context.WithCancel(context.Background())
+	return b, nil
 }
 
 // Traits says what PostgreSQL can do.
@@ -110,6 +115,7 @@ func (b *Backend) Traits() cluster.Traits {
 
 // Close ends the connections. It does not wait for requests whose context goes on.
 func (b *Backend) Close() error {
+	b.close()
 	go b.pool.Close()
 	return nil
 }

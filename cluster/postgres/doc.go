@@ -13,8 +13,9 @@
 //
 // # Waiting
 //
-// A release notifies whoever waits. LISTEN does not work through a pooler in transaction mode; there, and for leases that
-// run out, waiters look again every tenth of the time to live.
+// A release notifies whoever waits. All who wait with one client hear of it by one connection, which is not of the pool and
+// stays until the client is closed. LISTEN does not work through a pooler in transaction mode; there, and for leases that run
+// out, waiters look again every tenth of the time to live.
 //
 // The schema ("solehold" by default) is made when it is missing; with create=0 it is not, and has to be made by [Schema].
 package postgres

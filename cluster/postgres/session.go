@@ -138,46 +138,19 @@ func (s *session) Release(ctx context.Context, c cluster.Claim, clean bool) erro
 
 // Wait returns when a release is notified, when the time of the claim is over, or when nothing was heard for a while.
 func (s *session) Wait(ctx context.Context, held *cluster.HeldError) error {
-	conn, err := s.b.pool.Acquire(ctx)
-	if err != nil {
-		return unknown(ctx, err)
-	}
-	defer conn.Release()
-	defer func() {
-		if !conn.Conn().IsClosed() {
-			stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
-			defer cancel()
-			conn.Exec(stop, "UNLISTEN *")
-		}
-	}()
-	if _, err := conn.Exec(ctx, "LISTEN "+quote(s.b.channel())); err != nil {
-		return unknown(ctx, err)
-	}
+	free, leave := s.b.listener.hear(held.Name)
+	defer leave()
 	for {
 		r, err := s.look(ctx, held.Name)
 		if err != nil || !r.live {
 			return err
 		}
-		left := min(time.Duration(r.left+1)*time.Millisecond, s.ttl/10)
-		if err := s.listen(ctx, conn.Conn(), held.Name, left); err == nil || ctx.Err() != nil {
-			return err
-		}
-	}
-}
-
-// listen waits for a notification about a lock for so long.
-func (s *session) listen(ctx context.Context, conn *pgx.Conn, name string, left time.Duration) error {
-	bounded, cancel := context.WithTimeout(ctx, left)
-	defer cancel()
-	for {
-		n, err := conn.WaitForNotification(bounded)
-		switch {
-		case ctx.Err() != nil:
-			return context.Cause(ctx)
-		case err != nil:
-			return err
-		case n.Channel == s.b.channel() && n.Payload == name:
+		select {
+		case <-free:
 			return nil
+		case <-time.After(min(time.Duration(r.left+1)*time.Millisecond, s.ttl/10)):
+		case <-ctx.Done():
+			return context.Cause(ctx)
 		}
 	}
 }

@@ -81,7 +81,7 @@ func engines() []layer {
 		{"cluster/etcd", list("cluster"), list("go.etcd.io/etcd", "google.golang.org/grpc", "go.uber.org/zap"), list("cluster/clustertest", "internal/servers", porcupine), why},
 		{"cluster/redis", list("cluster"), list("github.com/redis/go-redis"), list("cluster/clustertest", "internal/servers", porcupine), why},
 		{"cluster/zookeeper", list("cluster"), list("github.com/go-zookeeper/zk"), list("cluster/clustertest", "internal/servers", porcupine), why},
-		{"cluster/postgres", list("cluster"), list("github.com/jackc/pgx"), list("cluster/clustertest", "internal/servers", porcupine), why},
+		{"cluster/postgres", list("cluster"), list("github.com/jackc/pgx", "github.com/jackc/pgxlisten"), list("cluster/clustertest", "internal/servers", porcupine), why},
 		{"cluster/consul", list("cluster"), list("github.com/hashicorp/consul/api"), list("cluster/clustertest", "internal/servers", porcupine), why},
 	}
 }
