@@ -64,9 +64,10 @@ func (c *Client) Acquire(ctx context.Context, name string, o AcquireOptions) (Le
 }
 
 // AcquireEach takes several locks, each as Acquire does, with as few requests as the engine allows: etcd gives a hundred in
-// one transaction. leases[i] is the lock names[i], or errs[i] says why not, so that errors.Join(errs...) is nil if all were
-// taken. It returns when each is decided, and gives none back because of another: with o.Wait, callers whose names overlap
-// may wait for each other, so let ctx end. A name may be there once.
+// one transaction, PostgreSQL all in one statement and Redis in one pipeline; ZooKeeper is asked for each. leases[i] is the
+// lock names[i], or errs[i] says why not, so that errors.Join(errs...) is nil if all were taken. It returns when each is
+// decided, and gives none back because of another: with o.Wait, callers whose names overlap may wait for each other, so let
+// ctx end. A name may be there once.
 func (c *Client) AcquireEach(ctx context.Context, names []string, o AcquireOptions) (leases []Lease, errs []error) {
 	leases, errs = make([]Lease, len(names)), make([]error, len(names))
 	var all []*attempt

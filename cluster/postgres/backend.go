@@ -190,3 +190,31 @@ func unknown(ctx context.Context, err error) error {
 	}
 	return fmt.Errorf("postgres: %w", err)
 }
+
+// table is what the table of the locks is called in messages.
+func (b *Backend) table() string { return b.c.Schema + ".lock" }
+
+// row is what is there of a lock.
+type row struct {
+	token                  int64
+	nonce, session, record string
+	last                   string // what lies beside a sticky claim
+	live                   bool
+	left                   int64 // milliseconds
+}
+
+// look reads the rows of locks, by name. Where there is none, none is given.
+func (b *Backend) look(ctx context.Context, names ...string) (map[string]row, error) {
+	rows, err := b.pool.Query(ctx, b.do.look, names)
+	if err != nil {
+		return nil, unknown(ctx, err)
+	}
+	there := map[string]row{}
+	var name string
+	var r row
+	_, err = pgx.ForEachRow(rows, []any{&name, &r.token, &r.nonce, &r.session, &r.record, &r.last, &r.live, &r.left}, func() error {
+		there[name] = r
+		return nil
+	})
+	return there, maybe(ctx, err)
+}

@@ -42,17 +42,9 @@ WITH old AS (
 	}
 }
 
-// foundExpired adds the life of a predecessor that nobody has ended, in the background. Its token is the one before.
-func (s *session) foundExpired(name, last string, token uint64) {
-	l, ok := cluster.LifeBefore(last, token-1, token)
-	if !ok {
-		return
-	}
-	go func() {
-		ctx, cancel := context.WithTimeout(context.Background(), s.ttl/5)
-		defer cancel()
-		s.b.note(ctx, name, l)
-	}()
+// noting is note for one lock.
+func (b *Backend) noting(name string) func(context.Context, cluster.Life) {
+	return func(ctx context.Context, l cluster.Life) { b.note(ctx, name, l) }
 }
 
 // Lives reads the lives of a lock. Where there is no table there are none.

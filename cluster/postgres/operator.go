@@ -27,7 +27,7 @@ func (b *Backend) Look(ctx context.Context, name string) ([]cluster.Seen, error)
 	var token, left int64
 	var live bool
 	_, err = pgx.ForEachRow(rows, []any{&n, &token, &record, &last, &live, &left}, func() error {
-		key := fmt.Sprintf("%s.lock %s", b.c.Schema, n)
+		key := b.table() + " " + n
 		if !live {
 			all = append(all, cluster.SeenOf(n, key, "", record))
 			return nil
@@ -75,13 +75,13 @@ func (b *Backend) Raise(ctx context.Context, name string, above uint64) error {
 
 // Break frees a row in one statement with the word about it.
 func (b *Backend) Break(ctx context.Context, name string, token uint64, why string) error {
-	var r row
-	err := b.pool.QueryRow(ctx, b.do.look, name).Scan(&r.token, &r.nonce, &r.session, &r.record, &r.last, &r.live, &r.left)
+	there, err := b.look(ctx, name)
+	r := there[name]
 	switch {
-	case errors.Is(err, pgx.ErrNoRows), err == nil && (!r.live || r.token != int64(token)):
-		return cluster.ErrNotThere
 	case err != nil:
-		return unknown(ctx, err)
+		return err
+	case !r.live || r.token != int64(token):
+		return cluster.ErrNotThere
 	}
 	left, err := cluster.BrokenRecord(r.record, r.last, why)
 	if err != nil {

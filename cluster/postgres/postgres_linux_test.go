@@ -2,9 +2,11 @@ package postgres_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -95,6 +97,66 @@ func TestContract(t *testing.T) {
 			},
 		})
 	})
+}
+
+// counter counts statements that begin.
+type counter struct{ atomic.Int64 }
+
+func (c *counter) TraceQueryStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryStartData) context.Context {
+	c.Add(1)
+	return ctx
+}
+
+func (c *counter) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
+
+// TestManyInOneStatement takes many locks, and some of them again while another has the rest.
+func TestManyInOneStatement(t *testing.T) {
+	t.Parallel()
+	addr := start(t)
+	target, err := cluster.ParseURL("postgres://postgres@"+addr+"/postgres", cluster.Sources{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	config, err := postgres.ConfigOf(target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	statements := new(counter)
+	config.Pool.ConnConfig.Tracer = statements
+	b, err := postgres.New(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	s, err := b.Grant(t.Context(), time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask := func(nonce string, n int) []cluster.Answer {
+		var all []cluster.Request
+		for i := range n {
+			all = append(all, cluster.Request{Name: fmt.Sprint("lock ", i), Nonce: fmt.Sprint(nonce, i)})
+		}
+		return s.(cluster.Batcher).ClaimEach(t.Context(), all)
+	}
+	before := statements.Load()
+	for i, a := range ask("first ", 300) {
+		if a.Err != nil || a.Grant.Token != 1 || !a.Grant.Clean {
+			t.Errorf("lock %d: %+v", i, a)
+		}
+	}
+	if n := statements.Load() - before; n != 1 {
+		t.Errorf("%d statements for 300 locks", n)
+	}
+	before = statements.Load()
+	for i, a := range ask("second ", 310) {
+		if free := i >= 300; free != (a.Err == nil) || !free && !errors.Is(a.Err, cluster.ErrHeld) {
+			t.Errorf("lock %d: %+v", i, a)
+		}
+	}
+	if n := statements.Load() - before; n != 2 { // and one that looks who has them
+		t.Errorf("%d statements for 310 locks, 300 of them held", n)
+	}
 }
 
 func TestConfigOf(t *testing.T) {

@@ -29,21 +29,23 @@ func newStatements(schema string) statements {
 	in := func(s string) string { return strings.ReplaceAll(s, "$S", quote(schema)) }
 	return statements{
 		// A look without a lock comes first: who is refused writes nothing, not even the lock of the row. Then the row
-		// decides, in its newest version.
+		// decides, in its newest version. Two that ask for several do so in one order, so neither waits for the other.
 		claim: in(`
 WITH made AS (
 	INSERT INTO $S.lock AS l (name, token, nonce, session, expires, record, last)
-	SELECT $1::text, 1, $2::text, $3::text, clock_timestamp() + $5::bigint * interval '1 millisecond', $4::text, ''
-	WHERE NOT EXISTS (SELECT FROM $S.lock WHERE name = $1 AND nonce IS NOT NULL AND expires > clock_timestamp())
+	SELECT a.name, 1, a.nonce, $4::text, clock_timestamp() + $5::bigint * interval '1 millisecond', a.record, ''
+	FROM unnest($1::text[], $2::text[], $3::text[]) AS a (name, nonce, record)
+	WHERE NOT EXISTS (SELECT FROM $S.lock t WHERE t.name = a.name AND t.nonce IS NOT NULL AND t.expires > clock_timestamp())
+	ORDER BY a.name
 	ON CONFLICT (name) DO UPDATE SET token = l.token + 1, nonce = excluded.nonce, session = excluded.session,
 		expires = clock_timestamp() + $5::bigint * interval '1 millisecond', record = excluded.record, last = l.record
 	WHERE l.nonce IS NULL OR l.expires <= clock_timestamp()
-	RETURNING token, last
-) SELECT token, last FROM made`),
+	RETURNING name, token, last
+) SELECT name, token, last FROM made`),
 		look: in(`
-SELECT token, coalesce(nonce, ''), coalesce(session, ''), record, last, nonce IS NOT NULL AND expires > clock_timestamp(),
+SELECT name, token, coalesce(nonce, ''), coalesce(session, ''), record, last, nonce IS NOT NULL AND expires > clock_timestamp(),
 	(extract(epoch FROM expires - clock_timestamp()) * 1000)::bigint
-FROM $S.lock WHERE name = $1`),
+FROM $S.lock WHERE name = ANY($1::text[])`),
 		list: in(`
 SELECT name, token, record, last, nonce IS NOT NULL AND expires > clock_timestamp(),
 	(extract(epoch FROM expires - clock_timestamp()) * 1000)::bigint

@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -24,50 +23,96 @@ func (s *session) TTL() time.Duration { return s.ttl }
 // Gone is nil: a renewal looks at each claim.
 func (s *session) Gone() <-chan cluster.Claim { return nil }
 
-// Claim is one statement, and a second one that looks who has it when it was refused.
+// Claim is that of one.
 func (s *session) Claim(ctx context.Context, r cluster.Request) (cluster.Grant, error) {
-	c := s.asked.Ask(r)
-	var token int64
-	var last string
-	err := s.b.pool.QueryRow(ctx, s.b.do.claim, r.Name, r.Nonce, s.id, c.Record.Text(), s.ttl.Milliseconds()).Scan(&token, &last)
-	switch {
-	case err == nil:
-		s.asked.Own(r.Nonce)
-		s.foundExpired(r.Name, last, uint64(token))
-		return cluster.GrantAfter(uint64(token), last), nil
-	case !errors.Is(err, pgx.ErrNoRows):
-		return cluster.Grant{}, unknown(ctx, err)
-	}
-	row, err := s.look(ctx, r.Name)
-	switch {
-	case err != nil:
-		return cluster.Grant{}, err
-	case row.nonce == r.Nonce && row.session == s.id && row.live:
-		s.asked.Own(r.Nonce)
-		return cluster.Grant{Token: uint64(row.token), Delay: r.Delay}, nil
-	}
-	s.asked.Leave(r.Nonce, s.ttl)
-	return cluster.Grant{}, cluster.HeldBy(r.Name, s.b.c.Schema+".lock", row.record, uint64(row.token))
+	a := s.ClaimEach(ctx, []cluster.Request{r})[0]
+	return a.Grant, a.Err
 }
 
-// row is what is there of a lock.
-type row struct {
-	token                  int64
-	nonce, session, record string
-	last                   string // what lies beside a sticky claim
-	live                   bool
-	left                   int64 // milliseconds
+// ClaimEach is one statement, and a second one that looks who has what was refused. What has become free between them is
+// asked for again.
+func (s *session) ClaimEach(ctx context.Context, all []cluster.Request) []cluster.Answer {
+	answers := map[string]cluster.Answer{} // by nonce
+	for _, r := range all {
+		s.asked.Ask(r)
+	}
+	for rest := all; len(rest) > 0; {
+		refused, err := s.take(ctx, rest, answers)
+		if err == nil {
+			rest, err = s.refused(ctx, refused, answers)
+		}
+		if err != nil {
+			for _, r := range refused {
+				answers[r.Nonce] = cluster.Answer{Err: err}
+			}
+			break
+		}
+	}
+	ordered := make([]cluster.Answer, len(all))
+	for i, r := range all {
+		ordered[i] = answers[r.Nonce]
+	}
+	return ordered
 }
 
-func (s *session) look(ctx context.Context, name string) (r row, err error) {
-	err = s.b.pool.QueryRow(ctx, s.b.do.look, name).Scan(&r.token, &r.nonce, &r.session, &r.record, &r.last, &r.live, &r.left)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return row{}, nil
+// take claims what is free, and gives what is not.
+func (s *session) take(ctx context.Context, all []cluster.Request, answers map[string]cluster.Answer) (refused []cluster.Request, err error) {
+	var names, nonces, records []string
+	for _, r := range all {
+		names, nonces, records = append(names, r.Name), append(nonces, r.Nonce), append(records, cluster.RecordOf(r).Text())
 	}
+	rows, err := s.b.pool.Query(ctx, s.b.do.claim, names, nonces, records, s.id, s.ttl.Milliseconds())
 	if err != nil {
-		return row{}, unknown(ctx, err)
+		return all, unknown(ctx, err)
 	}
-	return r, nil
+	made := map[string]cluster.Answer{}
+	var name, last string
+	var token int64
+	if _, err := pgx.ForEachRow(rows, []any{&name, &token, &last}, func() error {
+		made[name] = cluster.Answer{Grant: cluster.GrantAfter(uint64(token), last)}
+		cluster.NoteExpired(last, uint64(token-1), uint64(token), s.ttl/5, s.b.noting(name))
+		return nil
+	}); err != nil {
+		return all, unknown(ctx, err)
+	}
+	for _, r := range all {
+		if a, ok := made[r.Name]; ok {
+			s.asked.Own(r.Nonce)
+			answers[r.Nonce] = a
+		} else {
+			refused = append(refused, r)
+		}
+	}
+	return refused, nil
+}
+
+// refused looks who has locks, which may be we, and gives those that nobody has any more.
+func (s *session) refused(ctx context.Context, all []cluster.Request, answers map[string]cluster.Answer) (free []cluster.Request, err error) {
+	if len(all) == 0 {
+		return nil, nil
+	}
+	names := make([]string, len(all))
+	for i, r := range all {
+		names[i] = r.Name
+	}
+	there, err := s.b.look(ctx, names...)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range all {
+		row := there[r.Name]
+		switch {
+		case !row.live:
+			free = append(free, r)
+		case row.nonce == r.Nonce && row.session == s.id:
+			s.asked.Own(r.Nonce)
+			answers[r.Nonce] = cluster.Answer{Grant: cluster.Grant{Token: uint64(row.token), Delay: r.Delay}}
+		default:
+			s.asked.Leave(r.Nonce, s.ttl)
+			answers[r.Nonce] = cluster.Answer{Err: cluster.HeldBy(r.Name, s.b.table(), row.record, uint64(row.token))}
+		}
+	}
+	return free, nil
 }
 
 // Renew is one statement for all claims. An owned one that was not renewed is gone.
@@ -141,7 +186,8 @@ func (s *session) Wait(ctx context.Context, held *cluster.HeldError) error {
 	free, leave := s.b.listener.hear(held.Name)
 	defer leave()
 	for {
-		r, err := s.look(ctx, held.Name)
+		there, err := s.b.look(ctx, held.Name)
+		r := there[held.Name]
 		if err != nil || !r.live {
 			return err
 		}

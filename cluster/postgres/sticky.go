@@ -22,11 +22,12 @@ func (b *Backend) Stick(ctx context.Context, r cluster.Request) (cluster.Grant, 
 	case !errors.Is(err, pgx.ErrNoRows):
 		return cluster.Grant{}, unknown(ctx, err)
 	}
-	there, err := (&session{b: b}).look(ctx, r.Name)
+	there, err := b.look(ctx, r.Name)
 	if err != nil {
 		return cluster.Grant{}, err
 	}
-	return cluster.StuckBy(r, b.c.Schema+".lock", there.record, uint64(there.token))
+	by := there[r.Name]
+	return cluster.StuckBy(r, b.table(), by.record, uint64(by.token))
 }
 
 // Note is one statement. What lies beside a sticky claim is what the claim before has left, until it is first written.

@@ -21,19 +21,6 @@ func (b *Backend) note(ctx context.Context, name string, l cluster.Life) {
 	})
 }
 
-// foundExpired adds the life of a predecessor that nobody has ended, in the background. Its token is the one before.
-func (s *session) foundExpired(name, last string, token uint64) {
-	l, ok := cluster.LifeBefore(last, token-1, token)
-	if !ok {
-		return
-	}
-	go func() {
-		ctx, cancel := context.WithTimeout(context.Background(), s.ttl/5)
-		defer cancel()
-		s.b.note(ctx, name, l)
-	}()
-}
-
 // Lives reads the list of the lives of a lock.
 func (b *Backend) Lives(ctx context.Context, name string) ([]cluster.Life, error) {
 	texts, err := b.client.LRange(ctx, b.livesKey(name), 0, -1).Result()

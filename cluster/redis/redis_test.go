@@ -192,3 +192,41 @@ func TestExamine(t *testing.T) {
 		t.Errorf("%+v", h)
 	}
 }
+
+// TestManyInOnePipeline counts how often the server has to read for a hundred locks.
+func TestManyInOnePipeline(t *testing.T) {
+	addr := start(t)
+	direct := goredis.NewClient(&goredis.Options{Addr: addr})
+	defer direct.Close()
+	reads := func() (n int) {
+		t.Helper()
+		text, err := direct.Info(t.Context(), "stats").Result()
+		_, after, ok := strings.Cut(text, "total_reads_processed:")
+		if !ok || err != nil {
+			t.Fatal(text, err)
+		}
+		fmt.Sscan(after, &n)
+		return n
+	}
+	c, err := cluster.New(backend(t, addr), cluster.Options{TTL: time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close(context.Background()) })
+	names := make([]string, 100)
+	for i := range names {
+		names[i] = fmt.Sprint("lock ", i)
+	}
+	before := reads()
+	leases, errs := c.AcquireEach(t.Context(), names, cluster.AcquireOptions{})
+	n := reads() - before
+	for i, err := range errs {
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer leases[i].Release(t.Context())
+	}
+	if n > len(names)/2 { // it reads 16 KiB at a time, and more for others who asked for this
+		t.Errorf("%d reads for %d locks", n, len(names))
+	}
+}

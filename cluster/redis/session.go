@@ -25,9 +25,27 @@ func (s *session) Gone() <-chan cluster.Claim { return nil }
 
 // Claim runs the script for a claim. A claim that is asked for again lives anew, as one that is renewed.
 func (s *session) Claim(ctx context.Context, r cluster.Request) (cluster.Grant, error) {
-	c := s.asked.Ask(r)
-	keys := s.b.keys(r.Name)
-	answer, err := s.b.scripts.claim.Run(ctx, s.b.client, keys, c.Record.Text(), s.ttl.Milliseconds()).Slice()
+	return s.claimed(ctx, r, s.b.scripts.claim.Run(ctx, s.b.client, s.b.keys(r.Name), s.asked.Ask(r).Record.Text(), s.ttl.Milliseconds()))
+}
+
+// ClaimEach runs it for each in one pipeline.
+func (s *session) ClaimEach(ctx context.Context, all []cluster.Request) []cluster.Answer {
+	commands := make([]*redis.Cmd, len(all))
+	pipe := s.b.client.Pipeline()
+	for i, r := range all {
+		commands[i] = s.b.scripts.claim.Eval(ctx, pipe, s.b.keys(r.Name), s.asked.Ask(r).Record.Text(), s.ttl.Milliseconds())
+	}
+	pipe.Exec(ctx) // each has its own error
+	answers := make([]cluster.Answer, len(all))
+	for i, r := range all {
+		answers[i].Grant, answers[i].Err = s.claimed(ctx, r, commands[i])
+	}
+	return answers
+}
+
+// claimed reads the answer to a claim.
+func (s *session) claimed(ctx context.Context, r cluster.Request, command *redis.Cmd) (cluster.Grant, error) {
+	answer, err := command.Slice()
 	if err != nil {
 		return cluster.Grant{}, unknown(ctx, err)
 	}
@@ -37,13 +55,13 @@ func (s *session) Claim(ctx context.Context, r cluster.Request) (cluster.Grant, 
 		return cluster.Grant{}, err
 	case kind == 0:
 		s.asked.Leave(r.Nonce, s.ttl)
-		return cluster.Grant{}, cluster.HeldBy(r.Name, keys[0], text, token)
+		return cluster.Grant{}, cluster.HeldBy(r.Name, s.b.keys(r.Name)[0], text, token)
 	}
 	s.asked.Own(r.Nonce)
 	if kind == 2 {
 		return cluster.Grant{Token: token, Delay: r.Delay}, nil
 	}
-	s.foundExpired(r.Name, text, token)
+	cluster.NoteExpired(text, token-1, token, s.ttl/5, func(ctx context.Context, l cluster.Life) { s.b.note(ctx, r.Name, l) })
 	return cluster.GrantAfter(token, text), nil
 }
 
