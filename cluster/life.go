@@ -80,17 +80,12 @@ func LifeBefore(last string, token, next uint64) (l Life, ok bool) {
 	return l, true
 }
 
-// NoteExpired has the life of a predecessor written that nobody has ended, as [LifeBefore] gives it, in the background and
-// within a time: who has the lock now need not wait for it.
-func NoteExpired(last string, token, next uint64, within time.Duration, write func(context.Context, Life)) {
-	l, ok := LifeBefore(last, token, next)
-	if !ok {
-		return
-	}
+// Later has a life written in the background, and within a time: who has the lock now need not wait for it.
+func Later(within time.Duration, write func(context.Context)) {
 	go func() {
 		ctx, cancel := context.WithTimeout(context.Background(), within)
 		defer cancel()
-		write(ctx, l)
+		write(ctx)
 	}()
 }
 

@@ -22,6 +22,7 @@ prometheus-node-exporter         prometheus-node-exporter
 prometheus-redis-exporter        prometheus-redis-exporter
 prometheus-postgres-exporter     prometheus-postgres-exporter
 /usr/lib/postgresql/*/bin/initdb postgresql
+pgbouncer                        pgbouncer
 mariadbd                         mariadb-server
 ldb                              rocksdb-tools
 java                             default-jre-headless
@@ -30,7 +31,6 @@ java                             default-jre-headless
 systemd-analyze                  systemd
 python3                          python3
 setcap                           libcap2-bin
-chromium                         chromium
 chattr                           e2fsprogs
 ps                               procps
 rpm                              rpm

@@ -47,10 +47,15 @@ func (s *session) life(c cluster.Claim, r cluster.Record, clean bool) *pb.Reques
 // foundExpired writes the life of a predecessor that nobody has ended, in the background: what is left was written last by
 // its claim, so its token and version are those of that. Who has written to the place since knows better.
 func (s *session) foundExpired(name string, before *mvccpb.KeyValue, next uint64) {
-	token, key := s.b.base(name)+uint64(before.GetModRevision()), s.b.lifeKey(name, before.GetVersion())
-	cluster.NoteExpired(string(before.GetValue()), token, next, s.ttl/5, func(ctx context.Context, l cluster.Life) {
-		older := written(key, before.GetModRevision())
-		older.Result = pb.Compare_LESS
+	token := s.b.base(name) + uint64(before.GetModRevision())
+	l, ok := cluster.LifeBefore(string(before.GetValue()), token, next)
+	if !ok {
+		return
+	}
+	key := s.b.lifeKey(name, before.Version)
+	older := written(key, before.ModRevision)
+	older.Result = pb.Compare_LESS
+	cluster.Later(s.ttl/5, func(ctx context.Context) {
 		s.commit(ctx, &pb.TxnRequest{
 			Compare: []*pb.Compare{older}, Success: []*pb.RequestOp{put(&pb.PutRequest{Key: []byte(key), Value: lifeText(l)})},
 		})

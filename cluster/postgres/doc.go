@@ -1,5 +1,6 @@
 // Package postgres puts the locks of package cluster on PostgreSQL: a row for each lock, and no session state, so that it
-// works through poolers. (An advisory lock has neither a time nor a token, and is stranded in a pool.)
+// works through poolers; it is tried with PgBouncer in transaction mode. (An advisory lock has neither a time nor a token,
+// and is stranded in a pool.)
 //
 // # What is promised, and what is not
 //

@@ -42,11 +42,6 @@ WITH old AS (
 	}
 }
 
-// noting is note for one lock.
-func (b *Backend) noting(name string) func(context.Context, cluster.Life) {
-	return func(ctx context.Context, l cluster.Life) { b.note(ctx, name, l) }
-}
-
 // Lives reads the lives of a lock. Where there is no table there are none.
 func (b *Backend) Lives(ctx context.Context, name string) ([]cluster.Life, error) {
 	var there bool

@@ -22,14 +22,16 @@ import (
 func start(t *testing.T) string {
 	t.Helper()
 	testneed.Root(t)
-	return servers.PostgreSQL().Run(t, func(addr string) bool {
-		c, err := pgx.Connect(context.Background(), "postgres://postgres@"+addr+"/postgres")
-		if err != nil {
-			return false
-		}
-		c.Close(context.Background())
-		return true
-	})
+	return servers.PostgreSQL().Run(t, answers)
+}
+
+func answers(addr string) bool {
+	c, err := pgx.Connect(context.Background(), "postgres://postgres@"+addr+"/postgres")
+	if err != nil {
+		return false
+	}
+	c.Close(context.Background())
+	return true
 }
 
 func freeAddr(t *testing.T) string {
@@ -61,7 +63,20 @@ func backend(t testing.TB, addr string) *postgres.Backend {
 
 // TestContract gives PostgreSQL the contract.
 func TestContract(t *testing.T) {
+	t.Parallel()
 	addr := start(t)
+	contract(t, addr, addr)
+}
+
+// TestPooler gives it to one behind a pooler in transaction mode.
+func TestPooler(t *testing.T) {
+	t.Parallel()
+	addr := start(t)
+	contract(t, addr, servers.PgBouncer(addr).Run(t, answers))
+}
+
+// contract gives the contract to a server that clients reach by another address.
+func contract(t *testing.T, addr, front string) {
 	direct, err := pgx.Connect(t.Context(), "postgres://postgres@"+addr+"/postgres")
 	if err != nil {
 		t.Fatal(err)
@@ -78,9 +93,9 @@ func TestContract(t *testing.T) {
 	t.Run("contract", func(t *testing.T) {
 		clustertest.Run(t, clustertest.Engine{
 			TTL: 4 * time.Second,
-			New: func(t testing.TB) cluster.Backend { return backend(t, addr) },
+			New: func(t testing.TB) cluster.Backend { return backend(t, front) },
 			NewCut: func(t testing.TB) (cluster.Backend, func(), func()) {
-				p := clustertest.NewProxy(t, addr)
+				p := clustertest.NewProxy(t, front)
 				return backend(t, p.Addr()), p.Cut, p.Heal
 			},
 			Break: func(_ testing.TB, name string) {

@@ -70,7 +70,10 @@ func (s *session) take(ctx context.Context, all []cluster.Request, answers map[s
 	var token int64
 	if _, err := pgx.ForEachRow(rows, []any{&name, &token, &last}, func() error {
 		made[name] = cluster.Answer{Grant: cluster.GrantAfter(uint64(token), last)}
-		cluster.NoteExpired(last, uint64(token-1), uint64(token), s.ttl/5, s.b.noting(name))
+		if l, ok := cluster.LifeBefore(last, uint64(token-1), uint64(token)); ok {
+			of := name
+			cluster.Later(s.ttl/5, func(ctx context.Context) { s.b.note(ctx, of, l) })
+		}
 		return nil
 	}); err != nil {
 		return all, unknown(ctx, err)

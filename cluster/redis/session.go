@@ -61,7 +61,9 @@ func (s *session) claimed(ctx context.Context, r cluster.Request, command *redis
 	if kind == 2 {
 		return cluster.Grant{Token: token, Delay: r.Delay}, nil
 	}
-	cluster.NoteExpired(text, token-1, token, s.ttl/5, func(ctx context.Context, l cluster.Life) { s.b.note(ctx, r.Name, l) })
+	if l, ok := cluster.LifeBefore(text, token-1, token); ok {
+		cluster.Later(s.ttl/5, func(ctx context.Context) { s.b.note(ctx, r.Name, l) })
+	}
 	return cluster.GrantAfter(token, text), nil
 }
 
