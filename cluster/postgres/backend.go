@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -188,7 +189,23 @@ func unknown(ctx context.Context, err error) error {
 	case errors.As(err, &pg):
 		return fmt.Errorf("postgres: %s (SQLSTATE %s)", pg.Message, pg.Code)
 	}
-	return fmt.Errorf("postgres: %w", err)
+	return fmt.Errorf("postgres: %w", oneLine{err})
+}
+
+// oneLine writes an error about several addresses in one line. An address that was tried with TLS and without is there
+// twice.
+type oneLine struct{ error }
+
+func (e oneLine) Unwrap() error { return e.error }
+
+func (e oneLine) Error() string {
+	var lines []string
+	for line := range strings.Lines(e.error.Error()) {
+		if line = strings.TrimSpace(line); !slices.Contains(lines, line) {
+			lines = append(lines, line)
+		}
+	}
+	return strings.ReplaceAll(strings.Join(lines, "; "), ":; ", ": ")
 }
 
 // table is what the table of the locks is called in messages.

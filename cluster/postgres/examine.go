@@ -31,7 +31,7 @@ func (b *Backend) Examine(ctx context.Context) cluster.Health {
 		current_setting('fsync'), current_setting('synchronous_commit'), current_setting('full_page_writes')`).
 		Scan(&s.Version, &replica, &now, settings["fsync"], settings["synchronous_commit"], settings["full_page_writes"])
 	if err != nil {
-		s.Err = err.Error()
+		s.Err = oneLine{err}.Error()
 		h.Servers = []cluster.Server{s}
 		return h
 	}

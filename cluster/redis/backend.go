@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
 	"github.com/solehold/solehold/cluster"
 )
 
@@ -79,6 +80,9 @@ func New(c Config) *Backend {
 	}
 	return &Backend{c: c, client: redis.NewUniversalClient(o), scripts: newScripts()}
 }
+
+// Quiet stops go-redis, in the whole program, from writing to stderr by itself: what has failed is in the errors.
+func Quiet() { logging.Disable() }
 
 // Traits says what Redis can do.
 func (b *Backend) Traits() cluster.Traits {

@@ -17,6 +17,7 @@ func Engine(t cluster.Target) (cluster.Backend, error) {
 	case "etcd":
 		return backend(t, etcdConfig, etcd.New)
 	case "redis":
+		redis.Quiet()
 		return backend(t, redis.ConfigOf, func(c redis.Config) (*redis.Backend, error) { return redis.New(c), nil })
 	case "postgres":
 		return backend(t, postgres.ConfigOf, postgres.New)

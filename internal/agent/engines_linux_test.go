@@ -1,6 +1,7 @@
 package agent_test
 
 import (
+	"bufio"
 	"fmt"
 	"net"
 	"os/exec"
@@ -87,6 +88,45 @@ func TestSharedByTwoEngines(t *testing.T) {
 	if t.Logf("the last act came %v after the agent was killed, with a ttl of %v", last, ttl); last >= ttl {
 		t.Error("a command worked on without a lock")
 	}
+}
+
+// Who waits asks again whenever the engine says that the lock may be free. Whom it waits for is said once.
+func TestWaitIsToldOnce(t *testing.T) {
+	t.Parallel()
+	addr := redis(t)
+	url := "redis://" + addr + "/test?ttl=" + ttl.String()
+	var runs [2]*run
+	for i := range runs {
+		h := newHost(t, "x", "127.0.0.1:1")
+		h.fixedURL = url
+		if runs[i] = h.start("--wait", "forever"); i == 0 {
+			runs[i].works()
+		}
+	}
+	c, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	answers := bufio.NewReader(c)
+	for heard := 0; heard < 5; {
+		fmt.Fprintf(c, "PUBLISH test:{x}:free again\r\n")
+		answer, err := answers.ReadString('\n')
+		if err != nil || !strings.HasPrefix(answer, ":") {
+			t.Fatal(answer, err)
+		}
+		if answer != ":0\r\n" {
+			heard++
+		}
+	}
+	runs[0].signal(syscall.SIGTERM)
+	runs[0].ended()
+	runs[1].works()
+	if n := strings.Count(runs[1].stderr.String(), "waiting: lock"); n != 1 {
+		t.Errorf("said %d times: %s", n, runs[1].stderr.String())
+	}
+	runs[1].signal(syscall.SIGTERM)
+	runs[1].ended()
 }
 
 // Runs of one host that wait for the same lock at one agent have it one after another.

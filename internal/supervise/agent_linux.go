@@ -157,6 +157,7 @@ func (a *agent) acquire(ctx context.Context, m wire.Message, limit time.Duration
 	if limit > 0 && m.Wait >= 0 {
 		late = time.After(limit + m.Wait)
 	}
+	var told ClusterHeldError // who has it is said once
 	for {
 		select {
 		case <-ctx.Done():
@@ -171,7 +172,10 @@ func (a *agent) acquire(ctx context.Context, m wire.Message, limit time.Duration
 			case !ok:
 				return a.gone()
 			case m.Kind == wire.Waiting:
-				say("waiting: %v", &ClusterHeldError{Name: a.c.Name, Info: m.Info, Token: m.Token})
+				if held := (ClusterHeldError{Name: a.c.Name, Info: m.Info, Token: m.Token}); held != told {
+					told = held
+					say("waiting: %v", &held)
+				}
 			case m.Kind == wire.Delayed:
 				late = nil
 				if limit > 0 {
