@@ -11,7 +11,8 @@ import (
 
 // AcquireOptions say how one lock is taken.
 type AcquireOptions struct {
-	// Floor is the highest token that the data has seen. A grant must be above it.
+	// Floor is the highest token that the data has seen. A grant must be above it, and above that of a holder who was waited
+	// for: else the error is [ErrToken].
 	Floor uint64
 	// Wait waits for a holder to let go, as long as the context allows.
 	Wait bool
@@ -189,6 +190,7 @@ func (a *attempt) again(s *shell, err error) error {
 	if a.o.OnWait != nil {
 		a.o.OnWait(held)
 	}
+	a.o.Floor = max(a.o.Floor, held.Token) // an engine that has forgotten this holder gives its token again, while it may work
 	return s.wait(a.ctx, held)
 }
 

@@ -8,7 +8,8 @@
 // The lock is as durable as the server's data. Redis replicates after it has answered: a failover of Sentinel or Cluster,
 // a restart without appendfsync=always, FLUSHALL or an eviction policy can lose a claim that was confirmed, and the counter
 // with it. Then there can be two owners, and tokens can repeat: fencing does not survive the loss of data. Use this
-// engine where two owners cost work and not data; [cluster.AcquireOptions.Floor] refuses tokens that have been seen.
+// engine where two owners cost work and not data; [cluster.AcquireOptions.Floor] refuses tokens that have been seen, and who
+// waits refuses one that is not above that of the owner it waited for.
 //
 // # What is written
 //

@@ -2,6 +2,7 @@ package redis_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -87,7 +88,8 @@ func TestEmptyClaim(t *testing.T) {
 	}
 }
 
-// TestDataLoss is what the documentation says: after FLUSHALL tokens begin anew, the holder is told, and a floor refuses.
+// TestDataLoss is what the documentation says: after FLUSHALL tokens begin anew, the holder is told, and a floor refuses;
+// who has waited for the holder does not get its token.
 func TestDataLoss(t *testing.T) {
 	addr := start(t)
 	c, err := cluster.New(backend(t, addr), cluster.Options{TTL: 2 * time.Second, Delay: 100 * time.Millisecond})
@@ -110,10 +112,27 @@ func TestDataLoss(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	other, err := cluster.New(backend(t, addr), cluster.Options{TTL: 2 * time.Second, Delay: 100 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close(t.Context())
+	waits, refused := make(chan struct{}, 100), make(chan error, 1)
+	go func() {
+		l, err := other.Acquire(t.Context(), "a", cluster.AcquireOptions{Wait: true, OnWait: func(*cluster.HeldError) { waits <- struct{}{} }})
+		if err == nil {
+			l.Release(context.Background())
+		}
+		refused <- err
+	}()
+	<-waits
 	direct := goredis.NewClient(&goredis.Options{Addr: addr})
 	defer direct.Close()
 	if err := direct.FlushAll(t.Context()).Err(); err != nil {
 		t.Fatal(err)
+	}
+	if err := <-refused; !errors.Is(err, cluster.ErrToken) {
+		t.Errorf("who has waited: %v", err)
 	}
 	<-l.Context().Done()
 	l.Release(t.Context())
