@@ -195,9 +195,12 @@ func (t Target) WithPort(port string) []string {
 	return all
 }
 
-// Unknown refuses parameters that no part has taken.
-func (t Target) Unknown() error {
+// Unknown refuses parameters that are none of those which the engine knows.
+func (t Target) Unknown(known ...string) error {
 	for key := range t.Params {
+		if slices.Contains(known, key) {
+			continue
+		}
 		return fmt.Errorf("%w: %s does not know the parameter %.40q", ErrURL, t.Engine, key)
 	}
 	return nil

@@ -40,8 +40,7 @@ type Config struct {
 func ConfigOf(t cluster.Target) (Config, error) {
 	c := Config{Endpoints: t.WithPort("2379"), Prefix: t.Prefix, User: t.User, Password: t.Password}
 	c.Strict = t.Params.Get("strict") == "1"
-	t.Params.Del("strict")
-	if err := t.Unknown(); err != nil {
+	if err := t.Unknown("strict"); err != nil {
 		return Config{}, err
 	}
 	var err error

@@ -33,9 +33,7 @@ func ConfigOf(t cluster.Target) (Config, error) {
 	if c.Schema == "" {
 		c.Schema = "solehold"
 	}
-	t.Params.Del("schema")
-	t.Params.Del("create")
-	if err := t.Unknown(); err != nil {
+	if err := t.Unknown("schema", "create"); err != nil {
 		return Config{}, err
 	}
 	var hosts, ports []string

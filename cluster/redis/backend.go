@@ -46,10 +46,7 @@ func ConfigOf(t cluster.Target) (Config, error) {
 		}
 		c.DB = n
 	}
-	for _, key := range []string{"master", "cluster", "db"} {
-		t.Params.Del(key)
-	}
-	if err := t.Unknown(); err != nil {
+	if err := t.Unknown("master", "cluster", "db"); err != nil {
 		return Config{}, err
 	}
 	if t.TLS {

@@ -62,8 +62,18 @@ func (all allowed) choose(url string) (cluster.Target, error) {
 	return t, same(asked, t)
 }
 
+// elsewhere are the parameters that name another set of locks, with what none says.
+func elsewhere() map[string]string {
+	return map[string]string{"db": "0", "schema": "solehold", "master": "", "cluster": "0"}
+}
+
 // same refuses what a run says otherwise than the agent.
 func same(asked, t cluster.Target) error {
+	for key, none := range elsewhere() {
+		if want, got := cmp.Or(asked.Params.Get(key), none), cmp.Or(t.Params.Get(key), none); want != got {
+			return differs(key, want, got)
+		}
+	}
 	for key := range asked.Params {
 		if want, got := asked.Params.Get(key), t.Params.Get(key); want != got {
 			return differs(key, want, got)

@@ -90,6 +90,34 @@ func TestSharedByTwoEngines(t *testing.T) {
 	}
 }
 
+// What an agent's URL says beside hosts and prefix holds for its runs: their locks are those of who says the same to an
+// agent of its own.
+func TestSharedWithParameters(t *testing.T) {
+	t.Parallel()
+	addr := redis(t)
+	url := "redis://" + addr + "/test?db=3&ttl=" + ttl.String()
+	start := func(s *shared, url string) *run {
+		h := newHost(t, "x", "127.0.0.1:1")
+		h.shared, h.fixedURL = s, url
+		return h.start()
+	}
+	s := share(t, t.TempDir(), url)
+	owner := start(s, url)
+	owner.works()
+	second := start(nil, url)
+	if code := second.ended(); code != 0 || second.started() || !strings.Contains(second.stderr.String(), "already has its owner") {
+		t.Errorf("the same lock by another agent: code %d: %s", code, second.stderr.String())
+	}
+	for _, param := range []string{"db=4&", "db=0&", ""} {
+		other := start(s, strings.Replace(url, "db=3&", param, 1))
+		if code := other.ended(); code != 64 || other.started() || !strings.Contains(other.stderr.String(), "say the same") {
+			t.Errorf("%q: code %d: %s", param, code, other.stderr.String())
+		}
+	}
+	owner.signal(syscall.SIGTERM)
+	owner.ended()
+}
+
 // Who waits asks again whenever the engine says that the lock may be free. Whom it waits for is said once.
 func TestWaitIsToldOnce(t *testing.T) {
 	t.Parallel()
