@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"fmt"
+	"net"
 	"strconv"
 	"strings"
 	"time"
@@ -29,6 +30,8 @@ type Config struct {
 	User, Password string
 	// TLS is the configuration for TLS, or nil.
 	TLS *tls.Config
+	// Dial connects to a server, also to those that Sentinels and nodes of a Cluster name; nil is by TCP, or TLS.
+	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
 }
 
 // ConfigOf reads a target. Its own parameters are master=NAME for Sentinels, cluster=1 and db=N.
@@ -70,6 +73,7 @@ type Backend struct {
 func New(c Config) *Backend {
 	o := &redis.UniversalOptions{
 		Addrs: c.Addrs, MasterName: c.Master, DB: c.DB, Username: c.User, Password: c.Password, TLSConfig: c.TLS,
+		Dialer:                c.Dial,
 		IsClusterMode:         c.Cluster,
 		ContextTimeoutEnabled: true, // otherwise a silent server is waited for beyond the context
 		MaxRetries:            -1,   // a request is sent once: the lease machine decides about another one

@@ -45,13 +45,18 @@ func TestContract(t *testing.T) {
 	addr := start(t)
 	direct := goredis.NewClient(&goredis.Options{Addr: addr})
 	t.Cleanup(func() { direct.Close() })
-	ctx := context.Background()
-	clustertest.Run(t, clustertest.Engine{
-		New: func(t testing.TB) cluster.Backend { return backend(t, addr) },
-		NewCut: func(t testing.TB) (cluster.Backend, func(), func()) {
+	clustertest.Run(t, engine(direct, func(t testing.TB) cluster.Backend { return backend(t, addr) },
+		func(t testing.TB) (cluster.Backend, func(), func()) {
 			p := clustertest.NewProxy(t, addr)
 			return backend(t, p.Addr()), p.Cut, p.Heal
-		},
+		}))
+}
+
+// engine is what the contract is tried on, with a client that does what others may do there.
+func engine(direct goredis.UniversalClient, open func(testing.TB) cluster.Backend, cut func(testing.TB) (cluster.Backend, func(), func())) clustertest.Engine {
+	ctx := context.Background()
+	return clustertest.Engine{
+		New: open, NewCut: cut,
 		Break: func(t testing.TB, name string) {
 			if err := direct.Del(ctx, key(name, "claim")).Err(); err != nil {
 				t.Fatal(err)
@@ -69,7 +74,7 @@ func TestContract(t *testing.T) {
 			}
 			return fmt.Sprint(all...)
 		},
-	})
+	}
 }
 
 // TestEmptyClaim shows that an empty text in the place of a claim is seen as what it is for who asks: somebody else's.

@@ -84,7 +84,9 @@ func (s *session) Renew(ctx context.Context) ([]string, error) {
 	claims := s.asked.All()
 	answers := map[string]*redis.Cmd{}
 	pipe := s.b.client.Pipeline()
-	pipe.Ping(ctx)
+	if len(claims) == 0 {
+		pipe.Ping(ctx)
+	}
 	for nonce, c := range claims {
 		answers[nonce] = s.b.scripts.renew.Eval(ctx, pipe, s.b.keys(c.Name), c.Record.Text(), s.ttl.Milliseconds())
 	}
