@@ -80,6 +80,7 @@ func (c *MemoryClient) Look(_ context.Context, name string) ([]Seen, error) {
 			s = SeenOf(n, n, l.record.Text(), l.last)
 			s.Token = l.token
 		}
+		s.Highest = l.token
 		all = append(all, s)
 	}
 	return all, nil

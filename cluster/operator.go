@@ -20,6 +20,13 @@ type Operator interface {
 	Break(ctx context.Context, name string, token uint64, why string) error
 }
 
+// Follower is a backend that tells by itself when a lock may have changed hands.
+type Follower interface {
+	// Follow gives a signal when a lock, or for "" any below the prefix, may have changed, and when changes may have been
+	// missed. Signals that nobody has taken are one: look, and look again at the next one. It ends with ctx.
+	Follow(ctx context.Context, name string) <-chan struct{}
+}
+
 // ErrNotThere says that there is no claim with this token: it is free, or another's by now.
 var ErrNotThere = errors.New("no claim has this token: look again")
 
@@ -38,6 +45,8 @@ type Seen struct {
 	Foreign bool `json:"foreign,omitempty"`
 	// Token is the claim's; 0 where nobody holds the lock.
 	Token uint64 `json:"token,omitempty"`
+	// Highest is what no token up to now is above, and each later one is.
+	Highest uint64 `json:"-"`
 	// Info is what the holder says of itself, or what the last one said.
 	Info string `json:"info,omitempty"`
 	// Left is the time after which the claim runs out unless it is renewed, as the engine counts; 0 where it does not say.

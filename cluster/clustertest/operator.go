@@ -38,7 +38,7 @@ func lookTakesNothing(s *suite) {
 	}
 	c, g := s.claim(session, "n1")
 	for range 2 {
-		if seen := s.look(o); !seen.Held || seen.Token != g.Token || seen.Info != "holder of n1" || seen.Foreign || seen.Ended || seen.Left < 0 {
+		if seen := s.look(o); !seen.Held || seen.Token != g.Token || seen.Highest != g.Token || seen.Info != "holder of n1" || seen.Foreign || seen.Ended || seen.Left < 0 {
 			s.Errorf("of token %d: %+v", g.Token, seen)
 		}
 	}
@@ -52,11 +52,12 @@ func lookTakesNothing(s *suite) {
 		s.Errorf("it is not among all: %+v", all)
 	}
 	s.must(session.Release(s.ctx, c, true))
-	if seen := s.look(o); seen.Held || !seen.Ended || seen.Info != "holder of n1" {
-		s.Errorf("after a release: %+v", seen)
+	free := s.look(o)
+	if free.Held || !free.Ended || free.Info != "holder of n1" || free.Highest < g.Token {
+		s.Errorf("after a release: %+v", free)
 	}
-	if _, g := s.claim(session, "n2"); !g.Clean {
-		s.Error("a look has changed what was left")
+	if _, g := s.claim(session, "n2"); !g.Clean || g.Token <= free.Highest {
+		s.Errorf("after a look at %+v: %+v", free, g)
 	}
 }
 

@@ -67,22 +67,29 @@ func (b *Backend) seen(ctx context.Context, escaped string, kvs [3]*mvccpb.KeyVa
 		name = escaped // not ours
 	}
 	claim, last := kvs[0], kvs[1]
+	var base uint64
+	var unread error
+	if kvs[2] != nil {
+		base, unread = baseOf(kvs[2:])
+	}
+	if unread == nil {
+		b.bases.Store(name, base)
+	}
 	if claim == nil {
-		return cluster.SeenOf(name, b.claimKey(name), "", string(last.Value)), nil
+		s := cluster.SeenOf(name, b.claimKey(name), "", string(last.Value))
+		s.Highest = base + uint64(last.ModRevision)
+		return s, nil
 	}
 	note := ""
 	if last != nil {
 		note = string(last.Value)
 	}
 	s := cluster.SeenOf(name, string(claim.Key), cmp.Or(string(claim.Value), " "), note) // an empty one is somebody else's
-	var base uint64
-	if kvs[2] != nil {
-		if base, err = baseOf(kvs[2:]); err != nil {
-			return s, err
-		}
+	if unread != nil {
+		return s, unread
 	}
-	b.bases.Store(name, base)
 	s.Token = base + uint64(claim.ModRevision)
+	s.Highest = s.Token
 	if _, asked := left[claim.Lease]; !asked && claim.Lease != 0 {
 		t, err := b.client.TimeToLive(ctx, clientv3.LeaseID(claim.Lease))
 		if err != nil {

@@ -29,11 +29,13 @@ func (b *Backend) Look(ctx context.Context, name string) ([]cluster.Seen, error)
 	_, err = pgx.ForEachRow(rows, []any{&n, &token, &record, &last, &live, &left}, func() error {
 		key := b.table() + " " + n
 		if !live {
-			all = append(all, cluster.SeenOf(n, key, "", record))
+			s := cluster.SeenOf(n, key, "", record)
+			s.Highest = uint64(token)
+			all = append(all, s)
 			return nil
 		}
 		s := cluster.SeenOf(n, key, cmp.Or(record, " "), last) // an empty one is somebody else's
-		if s.Token = uint64(token); !s.Sticky {
+		if s.Token, s.Highest = uint64(token), uint64(token); !s.Sticky {
 			s.Left = time.Duration(left) * time.Millisecond
 		}
 		all = append(all, s)

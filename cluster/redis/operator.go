@@ -48,10 +48,10 @@ func (b *Backend) seen(ctx context.Context, name string) (s cluster.Seen, there 
 	if claim == "" && last == "" {
 		return s, false, nil
 	}
-	if s = cluster.SeenOf(name, keys[0], claim, last); s.Held {
-		s.Token, err = strconv.ParseUint(fmt.Sprint(answer[2]), 10, 64)
+	s = cluster.SeenOf(name, keys[0], claim, last)
+	if s.Highest, err = strconv.ParseUint(fmt.Sprint(answer[2]), 10, 64); s.Held {
 		left, _ := answer[3].(int64)
-		s.Left = time.Duration(max(left, 0)) * time.Millisecond
+		s.Token, s.Left = s.Highest, time.Duration(max(left, 0))*time.Millisecond
 	}
 	return s, true, err
 }

@@ -81,20 +81,22 @@ func (s *session) seen(name string) (seen cluster.Seen, there bool, err error) {
 			return seen, false, err
 		}
 		seen = cluster.SeenOf(name, key, cmp.Or(string(claim), " "), string(last)) // an empty one is somebody else's
-		seen.Token = uint64(stat.Czxid)
+		seen.Token, seen.Highest = uint64(stat.Czxid), uint64(stat.Czxid)
 		return seen, true, nil
 	}
 	if !errors.Is(err, zk.ErrNoNode) {
 		return seen, false, err
 	}
-	last, _, err := s.conn.Get(s.b.node(name, "last"))
+	last, stat, err := s.conn.Get(s.b.node(name, "last"))
 	switch {
 	case errors.Is(err, zk.ErrNoNode), err == nil && len(last) == 0:
 		return seen, false, nil
 	case err != nil:
 		return seen, false, err
 	}
-	return cluster.SeenOf(name, key, "", string(last)), true, nil
+	seen = cluster.SeenOf(name, key, "", string(last))
+	seen.Highest = uint64(stat.Mzxid)
+	return seen, true, nil
 }
 
 // Raise is not possible: a token is the zxid of the whole ensemble.

@@ -5,6 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -244,13 +246,116 @@ func TestWatch(t *testing.T) {
 	}
 }
 
+// Who came and went between two looks is told of afterwards, once and in order: from the free lock, and from the held one.
+func TestWatchTellsWhoWasMissed(t *testing.T) {
+	t.Parallel()
+	d := &desk{t: t, engine: cluster.NewMemory()}
+	s := d.session()
+	engine := &moody{MemoryClient: d.engine.Client(nil)}
+	out := &lines{all: make(chan string, 1000)}
+	env := d.env(out, out)
+	env.Open = func(cluster.Target) (cluster.Backend, error) { return engine, nil }
+	pass := func(info string) uint64 {
+		c := d.claim(s, "kb", info)
+		if err := s.Release(t.Context(), c, true); err != nil {
+			t.Fatal(err)
+		}
+		return c.Token
+	}
+	pass("long before")
+	held := d.claim(s, "kb", "first")
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan int)
+	go func() { ended <- clustercli.Run(ctx, env, []string{"watch", at, "--every", "50ms"}) }()
+	hears := func(want string) {
+		t.Helper()
+		if line := <-out.all; !strings.Contains(line, want) {
+			t.Errorf("%q, want %q", line, want)
+		}
+	}
+	away := func(while func()) {
+		t.Helper()
+		engine.away.Store(true)
+		hears("trying on")
+		while()
+		engine.away.Store(false)
+		hears("answers again")
+	}
+	hears("HELD      kb  token 2; first")
+	var second, third uint64
+	away(func() {
+		if err := s.Release(t.Context(), held, true); err != nil {
+			t.Fatal(err)
+		}
+		second, third = pass("second"), pass("third")
+	})
+	hears("ENDED     kb  token 2; released")
+	hears(fmt.Sprintf("ENDED     kb  token %d; released", second))
+	hears("FREE      kb  its last owner released it")
+	away(func() {
+		pass("fourth")
+		d.claim(s, "kb", "fifth")
+	})
+	hears("fourth")
+	hears(fmt.Sprintf("HELD      kb  token %d; fifth", third+2))
+	cancel()
+	if code := <-ended; code != 0 || len(out.all) > 0 {
+		t.Errorf("code %d, and then %d lines", code, len(out.all))
+	}
+}
+
+// That the holder of a sticky claim was seen again is no change of owner.
+func TestWatchOfASticky(t *testing.T) {
+	t.Parallel()
+	d := &desk{t: t, engine: cluster.NewMemory()}
+	engine := &moody{MemoryClient: d.engine.Client(nil)}
+	g, err := engine.Stick(t.Context(), cluster.Request{Name: "kb", Nonce: "n", Info: "host a", Place: "here"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := &lines{all: make(chan string, 100)}
+	env := d.env(out, out)
+	env.Open = func(cluster.Target) (cluster.Backend, error) { return engine, nil }
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan int)
+	go func() { ended <- clustercli.Run(ctx, env, []string{"watch", at, "--every", "50ms"}) }()
+	if line := <-out.all; !strings.Contains(line, "sticky") {
+		t.Errorf("%q", line)
+	}
+	for i := range 3 {
+		seen, err := engine.MemoryClient.Look(t.Context(), "kb")
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := cluster.Record{Format: 1, Nonce: "n", Info: "host a", Sticky: true, Place: "here", Seen: fmt.Sprintf("2026-01-02T03:04:0%dZ", i)}
+		if err := engine.Note(t.Context(), cluster.Claim{Name: "kb", Nonce: "n", Token: g.Token}, seen[0].Note, r.Text()); err != nil {
+			t.Fatal(err)
+		}
+		for before := engine.looks.Load(); engine.looks.Load() < before+2; {
+			runtime.Gosched()
+		}
+	}
+	if err := engine.Break(t.Context(), "kb", g.Token, "by me"); err != nil {
+		t.Fatal(err)
+	}
+	if line := <-out.all; !strings.Contains(line, "broken by me") {
+		t.Errorf("%q", line)
+	}
+	cancel()
+	if code := <-ended; code != 0 || len(out.all) > 0 {
+		t.Errorf("code %d, and then %d lines", code, len(out.all))
+	}
+}
+
 // moody is an engine that is away at times.
 type moody struct {
 	*cluster.MemoryClient
-	away atomic.Bool
+	away  atomic.Bool
+	looks atomic.Int64
 }
 
 func (m *moody) Look(ctx context.Context, name string) ([]cluster.Seen, error) {
+	m.looks.Add(1)
 	if m.away.Load() {
 		return nil, errors.New("no route\x1b to host")
 	}
