@@ -32,7 +32,7 @@ type Config struct {
 	TLS *tls.Config
 	// Strict refuses servers that are known to end leases early.
 	Strict bool
-	// OnWarning is told of such servers. It must not block. By default they are not mentioned.
+	// OnWarning is told of such servers, from any goroutine, once each. It must not block. By default they are not mentioned.
 	OnWarning func(error)
 }
 
@@ -78,8 +78,7 @@ type Backend struct {
 	c      Config
 	root   string // what all keys begin with, up to the kind of each
 	client *clientv3.Client
-	looked sync.Once
-	refuse error
+	gate   gate
 	bases  sync.Map    // by name: what the tokens of a lock are above the revisions
 	raised atomic.Bool // the tokens of some lock were seen to be raised
 	held   sync.Map    // by name: the locks that another had when they were last asked for
@@ -138,14 +137,13 @@ func (b *Backend) key(kind, name string) string { return b.root + kind + cluster
 
 // Grant asks for a lease.
 func (b *Backend) Grant(ctx context.Context, ttl time.Duration) (cluster.Session, error) {
-	b.looked.Do(func() { b.refuse = b.lookAtVersions(ctx) })
-	if b.refuse != nil {
-		return nil, b.refuse
+	if err := b.lookAtVersions(ctx); err != nil {
+		return nil, err
 	}
 	seconds := (ttl + time.Second - 1) / time.Second
 	g, err := b.client.Grant(ctx, int64(seconds))
 	if err != nil {
-		return nil, plain(err)
+		return nil, plain(cluster.WhySilent(err, b.c.Endpoints...))
 	}
 	return newSession(b, g), nil
 }

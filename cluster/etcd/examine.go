@@ -56,7 +56,7 @@ func part(ctx context.Context) time.Duration {
 func (b *Backend) status(ctx context.Context, s *cluster.Server) {
 	answer, err := b.client.Status(ctx, s.Address)
 	if err != nil {
-		s.Err = err.Error()
+		s.Err = cluster.WhySilent(err, s.Address).Error()
 		return
 	}
 	s.Version, s.Used, s.Limit = answer.Version, answer.DbSize, answer.DbSizeQuota

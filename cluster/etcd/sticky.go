@@ -9,9 +9,8 @@ import (
 
 // Stick is the transaction of a claim, without a lease.
 func (b *Backend) Stick(ctx context.Context, r cluster.Request) (cluster.Grant, error) {
-	b.looked.Do(func() { b.refuse = b.lookAtVersions(ctx) })
-	if b.refuse != nil {
-		return cluster.Grant{}, b.refuse
+	if err := b.lookAtVersions(ctx); err != nil {
+		return cluster.Grant{}, err
 	}
 	claim, last, base := b.claimKey(r.Name), b.lastKey(r.Name), clientv3.OpGet(b.baseKey(r.Name))
 	text := cluster.RecordOf(r).Text()

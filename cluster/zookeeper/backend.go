@@ -94,7 +94,7 @@ func (b *Backend) Grant(ctx context.Context, ttl time.Duration) (cluster.Session
 			}
 		case <-ctx.Done():
 			s.quit()
-			return nil, fmt.Errorf("zookeeper at %v: %w", b.c.Servers, context.Cause(ctx))
+			return nil, fmt.Errorf("zookeeper at %v: %w", b.c.Servers, cluster.WhySilent(context.Cause(ctx), b.c.Servers...))
 		}
 	}
 }
