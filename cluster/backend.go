@@ -9,6 +9,8 @@ import (
 type Backend interface {
 	// Traits says what the engine can do.
 	Traits() Traits
+	// Key is where in the engine the claim of a lock lies, as [Seen] has it. It is for people.
+	Key(name string) string
 	// Grant asks for a lease. What was granted may be longer or shorter than what was asked for.
 	Grant(ctx context.Context, ttl time.Duration) (Session, error)
 	// Close ends the connections. Leases that were not revoked run out by themselves.

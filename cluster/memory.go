@@ -65,6 +65,9 @@ func (m *Memory) Writes(name string) uint64 {
 	return 0
 }
 
+// Key is the name itself.
+func (c *MemoryClient) Key(name string) string { return name }
+
 // Look gives what there is of one lock, or of all.
 func (c *MemoryClient) Look(_ context.Context, name string) ([]Seen, error) {
 	c.m.mu.Lock()

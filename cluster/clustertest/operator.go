@@ -46,7 +46,7 @@ func lookTakesNothing(s *suite) {
 	s.must(err)
 	found := false
 	for _, seen := range all {
-		found = found || seen.Name == s.name() && seen.Token == g.Token
+		found = found || seen.Name == s.name() && seen.Token == g.Token && seen.Key == s.backend().Key(s.name())
 	}
 	if !found {
 		s.Errorf("it is not among all: %+v", all)

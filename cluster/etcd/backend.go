@@ -104,6 +104,9 @@ func New(c Config) (*Backend, error) {
 // Traits says what etcd can do.
 func (b *Backend) Traits() cluster.Traits { return cluster.Traits{Engine: "etcd", Push: true} }
 
+// Key is that of the claim.
+func (b *Backend) Key(name string) string { return b.claimKey(name) }
+
 // Close ends the connections.
 func (b *Backend) Close() error { return b.client.Close() }
 

@@ -112,6 +112,9 @@ func (b *Backend) Traits() cluster.Traits {
 	}
 }
 
+// Key is the table and the name of the row.
+func (b *Backend) Key(name string) string { return b.table() + " " + name }
+
 // Close ends the connections. It does not wait for requests whose context goes on.
 func (b *Backend) Close() error {
 	b.close()

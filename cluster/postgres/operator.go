@@ -27,7 +27,7 @@ func (b *Backend) Look(ctx context.Context, name string) ([]cluster.Seen, error)
 	var token, left int64
 	var live bool
 	_, err = pgx.ForEachRow(rows, []any{&n, &token, &record, &last, &live, &left}, func() error {
-		key := b.table() + " " + n
+		key := b.Key(n)
 		if !live {
 			s := cluster.SeenOf(n, key, "", record)
 			s.Highest = uint64(token)

@@ -112,7 +112,7 @@ func (s *session) refused(ctx context.Context, all []cluster.Request, answers ma
 			answers[r.Nonce] = cluster.Answer{Grant: cluster.Grant{Token: uint64(row.token), Delay: r.Delay}}
 		default:
 			s.asked.Leave(r.Nonce, s.ttl)
-			answers[r.Nonce] = cluster.Answer{Err: cluster.HeldBy(r.Name, s.b.table(), row.record, uint64(row.token))}
+			answers[r.Nonce] = cluster.Answer{Err: cluster.HeldBy(r.Name, s.b.Key(r.Name), row.record, uint64(row.token))}
 		}
 	}
 	return free, nil

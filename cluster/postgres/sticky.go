@@ -27,7 +27,7 @@ func (b *Backend) Stick(ctx context.Context, r cluster.Request) (cluster.Grant, 
 		return cluster.Grant{}, err
 	}
 	by := there[r.Name]
-	return cluster.StuckBy(r, b.table(), by.record, uint64(by.token))
+	return cluster.StuckBy(r, b.Key(r.Name), by.record, uint64(by.token))
 }
 
 // Note is one statement. What lies beside a sticky claim is what the claim before has left, until it is first written.

@@ -93,6 +93,9 @@ func (b *Backend) Traits() cluster.Traits {
 	}
 }
 
+// Key is that of the claim.
+func (b *Backend) Key(name string) string { return b.keys(name)[0] }
+
 // Close ends the connections.
 func (b *Backend) Close() error { return b.client.Close() }
 

@@ -59,6 +59,9 @@ func (b *Backend) keep(s *session, on bool) {
 // Traits says what ZooKeeper can do.
 func (b *Backend) Traits() cluster.Traits { return cluster.Traits{Engine: "zookeeper", Push: true} }
 
+// Key is the node of the claim.
+func (b *Backend) Key(name string) string { return b.node(name, "claim") }
+
 // Close ends the connections. The library says to the server that a session has ended when it is closed, which would give
 // away the locks of who still works; so the connection is taken from it first.
 func (b *Backend) Close() error {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path"
 	"sync/atomic"
 	"time"
 
@@ -200,7 +199,7 @@ func (a *agent) acquire(ctx context.Context) error {
 		return err
 	}
 	a.out.say(wire.Message{
-		Kind: wire.Granted, Engine: a.hub.engine, Key: path.Join(a.hub.target.Prefix, "claim", cluster.EscapeName(a.start.Name)),
+		Kind: wire.Granted, Engine: a.hub.engine, Key: a.hub.backend.Key(a.start.Name),
 		Token: a.lease.Token(), Sent: time.Duration(a.sent.Load()), TTL: time.Duration(a.ttl.Load()), Sticky: a.stuck(),
 	})
 	a.answered.Store(true)

@@ -11,7 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/solehold/solehold"
 	"github.com/solehold/solehold/cluster"
+	"github.com/solehold/solehold/internal/agent"
 	"github.com/solehold/solehold/internal/testneed"
 )
 
@@ -116,6 +118,41 @@ func TestSharedWithParameters(t *testing.T) {
 	}
 	owner.signal(syscall.SIGTERM)
 	owner.ended()
+}
+
+// The record of a run has the key of its claim as the engine has it: the page of a host finds its own locks by that.
+func TestKeyInTheRecord(t *testing.T) {
+	t.Parallel()
+	for name, url := range map[string]string{
+		"redis": "redis://" + redis(t) + "/test?ttl=" + ttl.String(), "etcd": "etcd://" + engine(t) + "/test/dir?ttl=" + ttl.String(),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newHost(t, "a b", "127.0.0.1:1")
+			h.fixedURL = url
+			r := h.start()
+			r.works()
+			state, err := solehold.Inspect(t.Context(), h.dir, nil)
+			if err != nil || state.Record.Cluster == nil {
+				t.Fatalf("%+v, %v", state, err)
+			}
+			target, err := cluster.ParseURL(url, cluster.Sources{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			b, err := agent.Engine(target)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer b.Close()
+			all, err := b.(cluster.Operator).Look(t.Context(), h.name)
+			if got := state.Record.Cluster; err != nil || len(all) != 1 || got.Key != all[0].Key || got.Token != all[0].Token {
+				t.Errorf("%+v is recorded, and %+v there: %v", got, all, err)
+			}
+			r.signal(syscall.SIGTERM)
+			r.ended()
+		})
+	}
 }
 
 // Who waits asks again whenever the engine says that the lock may be free. Whom it waits for is said once.

@@ -101,10 +101,14 @@ func (r clusterRow) Holder() string { return strings.Replace(r.Info, " on host "
 
 // engines are what the engines said, the locks that somebody has first.
 func (s *Server) engines(h overview.Host) (list []engine) {
-	here := map[string]string{}
+	type claim struct {
+		key   string
+		token uint64
+	}
+	here := map[claim]string{}
 	for _, d := range h.Directories {
 		if d.Remote != nil {
-			here[d.Remote.Key] = d.Path
+			here[claim{d.Remote.Key, d.Remote.Token}] = d.Path
 		}
 	}
 	all, _ := s.o.Clusters.Last()
@@ -113,7 +117,7 @@ func (s *Server) engines(h overview.Host) (list []engine) {
 		for _, l := range c.Locks {
 			row := clusterRow{Lock: l}
 			if l.Held() {
-				row.Here = here[l.Key]
+				row.Here = here[claim{l.Key, l.Token}]
 			}
 			e.Rows = append(e.Rows, row)
 		}
