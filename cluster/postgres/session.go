@@ -1,7 +1,9 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -29,6 +31,11 @@ func (s *session) Claim(ctx context.Context, r cluster.Request) (cluster.Grant, 
 	return a.Grant, a.Err
 }
 
+// takes bounds how often a lock is asked for that another has let go of before it was seen who that is.
+const takes = 10
+
+var errFlees = errors.New("postgres: each time that the lock was asked for somebody had it, and nobody when that was looked at")
+
 // ClaimEach is one statement, and a second one that looks who has what was refused. What has become free between them is
 // asked for again.
 func (s *session) ClaimEach(ctx context.Context, all []cluster.Request) []cluster.Answer {
@@ -36,17 +43,14 @@ func (s *session) ClaimEach(ctx context.Context, all []cluster.Request) []cluste
 	for _, r := range all {
 		s.asked.Ask(r)
 	}
-	for rest := all; len(rest) > 0; {
-		refused, err := s.take(ctx, rest, answers)
-		if err == nil {
-			rest, err = s.refused(ctx, refused, answers)
+	rest, err := all, error(nil)
+	for n := 0; n < takes && len(rest) > 0 && err == nil; n++ {
+		if rest, err = s.take(ctx, rest, answers); err == nil {
+			rest, err = s.refused(ctx, rest, answers)
 		}
-		if err != nil {
-			for _, r := range refused {
-				answers[r.Nonce] = cluster.Answer{Err: err}
-			}
-			break
-		}
+	}
+	for _, r := range rest {
+		answers[r.Nonce] = cluster.Answer{Err: cmp.Or(err, errFlees)}
 	}
 	ordered := make([]cluster.Answer, len(all))
 	for i, r := range all {
@@ -89,7 +93,7 @@ func (s *session) take(ctx context.Context, all []cluster.Request, answers map[s
 	return refused, nil
 }
 
-// refused looks who has locks, which may be we, and gives those that nobody has any more.
+// refused looks who has locks, which may be we, and gives those that nobody has any more; all where that fails.
 func (s *session) refused(ctx context.Context, all []cluster.Request, answers map[string]cluster.Answer) (free []cluster.Request, err error) {
 	if len(all) == 0 {
 		return nil, nil
@@ -100,7 +104,7 @@ func (s *session) refused(ctx context.Context, all []cluster.Request, answers ma
 	}
 	there, err := s.b.look(ctx, names...)
 	if err != nil {
-		return nil, err
+		return all, err
 	}
 	for _, r := range all {
 		row := there[r.Name]

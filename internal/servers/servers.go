@@ -52,10 +52,11 @@ func (k Kind) Missing() string {
 // Server is one that answers.
 type Server struct {
 	// Addr is its host:port.
-	Addr  string
-	cmd   *exec.Cmd
-	stop  os.Signal
-	ended chan struct{}
+	Addr   string
+	cmd    *exec.Cmd
+	stop   os.Signal
+	ended  chan struct{}
+	output *bytes.Buffer
 }
 
 // Start starts a server and returns when ready says that it answers.
@@ -73,7 +74,7 @@ func (k Kind) Start(dir string, ready func(addr string) bool) (*Server, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
-	s := &Server{Addr: addr, cmd: cmd, stop: k.Stop, ended: make(chan struct{})}
+	s := &Server{Addr: addr, cmd: cmd, stop: k.Stop, ended: make(chan struct{}), output: &output}
 	go func() { cmd.Wait(); close(s.ended) }()
 	if s.stop == nil {
 		s.stop = syscall.SIGKILL
@@ -109,7 +110,14 @@ func (k Kind) Run(t testing.TB, ready func(addr string) bool) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(s.Close)
+	t.Cleanup(func() {
+		select {
+		case <-s.ended:
+			t.Errorf("%s has ended by itself: %v: %s", k.Name, s.cmd.ProcessState, s.output)
+		default:
+			s.Close()
+		}
+	})
 	return s.Addr
 }
 
