@@ -83,7 +83,8 @@ type Backend struct {
 	pool     *pgxpool.Pool
 	do       statements
 	listener *listener
-	close    context.CancelFunc // of the listener
+	ctx      context.Context // ends with Close
+	close    context.CancelFunc
 
 	mu   sync.Mutex
 	made bool
@@ -91,16 +92,25 @@ type Backend struct {
 
 // New makes a client. It does not speak to the server yet.
 func New(c Config) (*Backend, error) {
+	c.Pool = c.Pool.Copy()
 	// Prepared statements belong to a server session, which a pooler may change from one statement to the next.
 	c.Pool.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeExec
 	c.Pool.MinConns = 0
+	b := &Backend{c: c, do: newStatements(c.Schema)}
+	b.ctx, b.close = context.WithCancel(context.Background())
+	dial := c.Pool.ConnConfig.DialFunc
+	c.Pool.ConnConfig.DialFunc = func(ctx context.Context, network, addr string) (net.Conn, error) {
+		if b.ctx.Err() != nil { // what is closed cancels no query: poolers have died of that
+			return nil, net.ErrClosed
+		}
+		return dial(ctx, network, addr)
+	}
 	pool, err := pgxpool.NewWithConfig(context.Background(), c.Pool)
 	if err != nil {
 		return nil, fmt.Errorf("postgres: %w", err)
 	}
-	b := &Backend{c: c, pool: pool, do: newStatements(c.Schema)}
-	b.listener = &listener{pool: pool, channel: b.channel(), waiting: map[string]*hearing{}}
-	b.listener.ctx, b.close = context.WithCancel(context.Background())
+	b.pool = pool
+	b.listener = &listener{pool: pool, channel: b.channel(), ctx: b.ctx, waiting: map[string]*hearing{}}
 	return b, nil
 }
 

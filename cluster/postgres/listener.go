@@ -19,7 +19,7 @@ const again = time.Second
 type listener struct {
 	pool    *pgxpool.Pool
 	channel string
-	ctx     context.Context // ends with the backend
+	ctx     context.Context // ends with Close
 	once    sync.Once
 
 	mu      sync.Mutex

@@ -65,18 +65,19 @@ func backend(t testing.TB, addr string) *postgres.Backend {
 func TestContract(t *testing.T) {
 	t.Parallel()
 	addr := start(t)
-	contract(t, addr, addr)
+	contract(t, addr, addr, false)
 }
 
-// TestPooler gives it to one behind a pooler in transaction mode.
+// TestPooler gives it to one behind a pooler in transaction mode. Debian 12 has PgBouncer 1.18, which ends itself at times
+// when a query is cancelled (its issues 801 and 822, mended in 1.19).
 func TestPooler(t *testing.T) {
 	t.Parallel()
 	addr := start(t)
-	contract(t, addr, servers.PgBouncer(addr).Run(t, answers))
+	contract(t, addr, servers.PgBouncer(addr).Run(t, answers), true)
 }
 
 // contract gives the contract to a server that clients reach by another address.
-func contract(t *testing.T, addr, front string) {
+func contract(t *testing.T, addr, front string, frail bool) {
 	direct, err := pgx.Connect(t.Context(), "postgres://postgres@"+addr+"/postgres")
 	if err != nil {
 		t.Fatal(err)
@@ -92,7 +93,7 @@ func contract(t *testing.T, addr, front string) {
 	}
 	t.Run("contract", func(t *testing.T) {
 		clustertest.Run(t, clustertest.Engine{
-			TTL: 4 * time.Second,
+			TTL: 4 * time.Second, Frail: frail,
 			New: func(t testing.TB) cluster.Backend { return backend(t, front) },
 			NewCut: func(t testing.TB) (cluster.Backend, func(), func()) {
 				p := clustertest.NewProxy(t, front)

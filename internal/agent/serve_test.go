@@ -124,7 +124,7 @@ func TestServe(t *testing.T) {
 	p := serve(t, m, true)
 	p.say(start())
 	g := p.hears(wire.Granted)
-	if g.Token == 0 || g.TTL != 2*time.Second || g.Sent <= 0 || g.Key != "/p/claim/kb" {
+	if g.Token == 0 || g.TTL != 2*time.Second || g.Sent <= 0 || g.Key != m.Client(nil).Key("kb") {
 		t.Errorf("%+v", g)
 	}
 	p.say(wire.Message{Kind: wire.Tree, PID: 7, Start: 8})
