@@ -83,8 +83,7 @@ type Backend struct {
 	pool     *pgxpool.Pool
 	do       statements
 	listener *listener
-	ctx      context.Context // ends with Close
-	close    context.CancelFunc
+	close    context.CancelFunc // of the listener
 
 	mu   sync.Mutex
 	made bool
@@ -96,21 +95,13 @@ func New(c Config) (*Backend, error) {
 	// Prepared statements belong to a server session, which a pooler may change from one statement to the next.
 	c.Pool.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeExec
 	c.Pool.MinConns = 0
-	b := &Backend{c: c, do: newStatements(c.Schema)}
-	b.ctx, b.close = context.WithCancel(context.Background())
-	dial := c.Pool.ConnConfig.DialFunc
-	c.Pool.ConnConfig.DialFunc = func(ctx context.Context, network, addr string) (net.Conn, error) {
-		if b.ctx.Err() != nil { // what is closed cancels no query: poolers have died of that
-			return nil, net.ErrClosed
-		}
-		return dial(ctx, network, addr)
-	}
 	pool, err := pgxpool.NewWithConfig(context.Background(), c.Pool)
 	if err != nil {
 		return nil, fmt.Errorf("postgres: %w", err)
 	}
-	b.pool = pool
-	b.listener = &listener{pool: pool, channel: b.channel(), ctx: b.ctx, waiting: map[string]*hearing{}}
+	b := &Backend{c: c, pool: pool, do: newStatements(c.Schema)}
+	b.listener = &listener{pool: pool, channel: b.channel(), waiting: map[string]*hearing{}}
+	b.listener.ctx, b.close = context.WithCancel(context.Background())
 	return b, nil
 }
 
