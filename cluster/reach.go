@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -15,10 +14,11 @@ import (
 const reachTime = 200 * time.Millisecond
 
 // WhySilent gives an error that says that time was over as one that says what becomes of a connection to each server: an
-// engine's client often knows no more than that it has waited. Other errors stay as they are.
-func WhySilent(err error, servers ...string) error {
-	if !errors.Is(err, context.DeadlineExceeded) {
-		return err
+// engine's client often knows no more than that it has waited. Other errors stay as they are, with
+// false.
+func WhySilent(err error, servers ...string) (why error, silent bool) {
+	if !late(err) {
+		return err, false
 	}
 	words := make([]string, len(servers))
 	var all sync.WaitGroup
@@ -30,7 +30,13 @@ func WhySilent(err error, servers ...string) error {
 		})
 	}
 	all.Wait()
-	return silentError{err, strings.Join(words, "; ")}
+	return silentError{err, strings.Join(words, "; ")}, true
+}
+
+// late says that an error is of time that was over: of a context, or of a connection.
+func late(err error) bool {
+	var timeout net.Error
+	return errors.As(err, &timeout) && timeout.Timeout()
 }
 
 // silentError is one that says why nobody answered.
@@ -49,8 +55,7 @@ func reach(server string) string {
 		c.Close()
 		return "it takes connections, and does not answer as this engine does"
 	}
-	var timeout net.Error
-	if errors.As(err, &timeout) && timeout.Timeout() {
+	if late(err) {
 		return fmt.Sprintf("no connection within %v", reachTime)
 	}
 	var number syscall.Errno

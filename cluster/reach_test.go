@@ -25,20 +25,20 @@ func TestWhySilent(t *testing.T) {
 	}
 	shut.Close()
 	late := fmt.Errorf("etcd: %w", context.DeadlineExceeded)
-	got := cluster.WhySilent(late, open.Addr().String(), shut.Addr().String(), "no port")
+	got, silent := cluster.WhySilent(late, open.Addr().String(), shut.Addr().String(), "no port")
 	for _, want := range []string{"no answer in time: ", open.Addr().String() + ": it takes connections", shut.Addr().String() + ": connection refused", "no port: "} {
 		if !strings.Contains(got.Error(), want) {
 			t.Errorf("%q is not in %q", want, got)
 		}
 	}
-	if alone := cluster.WhySilent(late, shut.Addr().String()); alone.Error() != "no answer in time: connection refused" {
+	if alone, _ := cluster.WhySilent(late, shut.Addr().String()); alone.Error() != "no answer in time: connection refused" {
 		t.Error(alone)
 	}
-	if !errors.Is(got, context.DeadlineExceeded) {
+	if !silent || !errors.Is(got, context.DeadlineExceeded) {
 		t.Error("it is another error now")
 	}
 	for _, other := range []error{nil, cluster.ErrLeaseGone} {
-		if got := cluster.WhySilent(other, open.Addr().String()); !errors.Is(got, other) || got != other {
+		if got, silent := cluster.WhySilent(other, open.Addr().String()); silent || got != other {
 			t.Errorf("%v became %v", other, got)
 		}
 	}

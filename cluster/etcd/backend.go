@@ -146,9 +146,15 @@ func (b *Backend) Grant(ctx context.Context, ttl time.Duration) (cluster.Session
 	seconds := (ttl + time.Second - 1) / time.Second
 	g, err := b.client.Grant(ctx, int64(seconds))
 	if err != nil {
-		return nil, plain(cluster.WhySilent(err, b.c.Endpoints...))
+		return nil, b.away(err)
 	}
 	return newSession(b, g), nil
+}
+
+// away is plain for a request that may be the first: is there a server at all?
+func (b *Backend) away(err error) error {
+	err, _ = cluster.WhySilent(err, b.c.Endpoints...)
+	return plain(err)
 }
 
 // plain makes the errors of etcd those of the contract.

@@ -56,7 +56,8 @@ func part(ctx context.Context) time.Duration {
 func (b *Backend) status(ctx context.Context, s *cluster.Server) {
 	answer, err := b.client.Status(ctx, s.Address)
 	if err != nil {
-		s.Err = cluster.WhySilent(err, s.Address).Error()
+		err, _ = cluster.WhySilent(err, s.Address)
+		s.Err = err.Error()
 		return
 	}
 	s.Version, s.Used, s.Limit = answer.Version, answer.DbSize, answer.DbSizeQuota

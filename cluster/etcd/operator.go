@@ -35,7 +35,7 @@ func (b *Backend) Look(ctx context.Context, name string) ([]cluster.Seen, error)
 	}
 	answer, err := b.client.Txn(ctx).Then(get(b.claimKey(name)), get(b.lastKey(name)), get(b.baseKey(name))).Commit()
 	if err != nil {
-		return nil, plain(cluster.WhySilent(err, b.c.Endpoints...))
+		return nil, b.away(err)
 	}
 	by := make([]map[string]*mvccpb.KeyValue, 3)
 	var names []string

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -144,7 +145,7 @@ func (b *Backend) make(ctx context.Context) error {
 	}
 	var there bool
 	if err := b.pool.QueryRow(ctx, "SELECT to_regclass($1) IS NOT NULL", quote(b.c.Schema)+".lock").Scan(&there); err != nil {
-		return unknown(ctx, err)
+		return b.away(ctx, err)
 	}
 	if !there && b.c.NoCreate {
 		return fmt.Errorf("postgres: there is no table %s.lock, and create=0 forbids to make it", b.c.Schema)
@@ -180,6 +181,21 @@ func (b *Backend) create(ctx context.Context) error {
 		return fmt.Errorf("make the schema %s (postgres.Schema gives the statements for somebody who may): %w", b.c.Schema, unknown(ctx, err))
 	}
 	return nil
+}
+
+// away is unknown for a request that may be the first: is there a server at all?
+func (b *Backend) away(ctx context.Context, err error) error {
+	c := b.c.Pool.ConnConfig
+	servers := []string{net.JoinHostPort(c.Host, strconv.Itoa(int(c.Port)))}
+	for _, f := range c.Fallbacks {
+		if server := net.JoinHostPort(f.Host, strconv.Itoa(int(f.Port))); !slices.Contains(servers, server) {
+			servers = append(servers, server)
+		}
+	}
+	if why, silent := cluster.WhySilent(err, servers...); silent {
+		return fmt.Errorf("postgres: %w", why)
+	}
+	return unknown(ctx, err)
 }
 
 // unknown is an error that says nothing about what the server has done.

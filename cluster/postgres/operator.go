@@ -15,8 +15,11 @@ import (
 // Look reads rows. Where there is no table there are none.
 func (b *Backend) Look(ctx context.Context, name string) ([]cluster.Seen, error) {
 	var there bool
-	if err := b.pool.QueryRow(ctx, "SELECT to_regclass($1) IS NOT NULL", quote(b.c.Schema)+".lock").Scan(&there); err != nil || !there {
-		return nil, maybe(ctx, err)
+	if err := b.pool.QueryRow(ctx, "SELECT to_regclass($1) IS NOT NULL", quote(b.c.Schema)+".lock").Scan(&there); err != nil {
+		return nil, b.away(ctx, err)
+	}
+	if !there {
+		return nil, nil
 	}
 	rows, err := b.pool.Query(ctx, b.do.list, name)
 	if err != nil {

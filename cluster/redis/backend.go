@@ -102,7 +102,7 @@ func (b *Backend) Close() error { return b.client.Close() }
 // Grant makes a session. Redis has no leases: the first request is the first claim's.
 func (b *Backend) Grant(ctx context.Context, ttl time.Duration) (cluster.Session, error) {
 	if err := b.client.Ping(ctx).Err(); err != nil {
-		return nil, unknown(ctx, err)
+		return nil, b.away(ctx, err)
 	}
 	return &session{b: b, ttl: ttl}, nil
 }
@@ -115,6 +115,14 @@ func (b *Backend) keys(name string) []string {
 
 func (b *Backend) channel(name string) string {
 	return b.c.Prefix + ":{" + cluster.EscapeName(name) + "}:free"
+}
+
+// away is unknown for a request that may be the first: is there a server at all?
+func (b *Backend) away(ctx context.Context, err error) error {
+	if why, silent := cluster.WhySilent(err, b.c.Addrs...); silent {
+		return fmt.Errorf("redis: %w", why)
+	}
+	return unknown(ctx, err)
 }
 
 // unknown is an error that says nothing about what the server has done.

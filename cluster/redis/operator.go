@@ -21,14 +21,14 @@ func (b *Backend) Look(ctx context.Context, name string) ([]cluster.Seen, error)
 	if name == "" {
 		var err error
 		if names, err = b.names(ctx); err != nil {
-			return nil, unknown(ctx, err)
+			return nil, b.away(ctx, err)
 		}
 	}
 	var all []cluster.Seen
 	for _, n := range names {
 		s, there, err := b.seen(ctx, n)
 		if err != nil {
-			return all, unknown(ctx, err)
+			return all, b.away(ctx, err)
 		}
 		if there {
 			all = append(all, s)

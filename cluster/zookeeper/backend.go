@@ -97,7 +97,8 @@ func (b *Backend) Grant(ctx context.Context, ttl time.Duration) (cluster.Session
 			}
 		case <-ctx.Done():
 			s.quit()
-			return nil, fmt.Errorf("zookeeper at %v: %w", b.c.Servers, cluster.WhySilent(context.Cause(ctx), b.c.Servers...))
+			err, _ := cluster.WhySilent(context.Cause(ctx), b.c.Servers...)
+			return nil, fmt.Errorf("zookeeper at %v: %w", b.c.Servers, err)
 		}
 	}
 }
