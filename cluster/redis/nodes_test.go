@@ -143,7 +143,7 @@ func nodes(t *testing.T) (all []string) {
 	ctx := context.Background()
 	var first *goredis.Client
 	for i := range count {
-		bus := free(t)
+		bus := testneed.Port(t)
 		addr := running(t, with("cluster-enabled yes", "cluster-port "+strconv.Itoa(bus))).Addr
 		all = append(all, addr)
 		c := goredis.NewClient(&goredis.Options{Addr: addr})
@@ -169,16 +169,6 @@ func nodes(t *testing.T) (all []string) {
 		})
 	}
 	return all
-}
-
-func free(t *testing.T) int {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
 }
 
 // TestNodes gives the contract to a Cluster of three nodes.

@@ -43,6 +43,20 @@ func redis(t *testing.T) string {
 	return addr
 }
 
+// direct opens an engine without an agent.
+func direct(t *testing.T, url string) cluster.Backend {
+	t.Helper()
+	target, err := cluster.ParseURL(url, cluster.Sources{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := agent.Engine(target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
 // One agent keeps locks at two engines, each with a client of its own: what happens to one engine is nothing to the runs at
 // the other. When the agent dies all of them end in time.
 func TestSharedByTwoEngines(t *testing.T) {
@@ -136,14 +150,7 @@ func TestKeyInTheRecord(t *testing.T) {
 			if err != nil || state.Record.Cluster == nil {
 				t.Fatalf("%+v, %v", state, err)
 			}
-			target, err := cluster.ParseURL(url, cluster.Sources{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			b, err := agent.Engine(target)
-			if err != nil {
-				t.Fatal(err)
-			}
+			b := direct(t, url)
 			defer b.Close()
 			all, err := b.(cluster.Operator).Look(t.Context(), h.name)
 			if got := state.Record.Cluster; err != nil || len(all) != 1 || got.Key != all[0].Key || got.Token != all[0].Token {

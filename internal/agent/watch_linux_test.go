@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/solehold/solehold/cluster"
-	"github.com/solehold/solehold/internal/agent"
 )
 
 // A watch at etcd hears of changes as they happen, and tells of each tenure, however short: this one would look again by
@@ -19,15 +18,7 @@ import (
 func TestWatchAsItHappens(t *testing.T) {
 	t.Parallel()
 	url := "etcd://" + engine(t) + "/test/dir"
-	target, err := cluster.ParseURL(url, cluster.Sources{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := agent.Engine(target)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := cluster.New(b, cluster.Options{Info: "holder"})
+	c, err := cluster.New(direct(t, url), cluster.Options{Info: "holder"})
 	if err != nil {
 		t.Fatal(err)
 	}
