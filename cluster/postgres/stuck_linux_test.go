@@ -17,7 +17,7 @@ import (
 func TestStuckRows(t *testing.T) {
 	t.Parallel()
 	addr := start(t)
-	c, err := cluster.New(backend(t, addr), cluster.Options{TTL: 3 * time.Second, Delay: 300 * time.Millisecond, Grace: 300 * time.Millisecond})
+	c, err := cluster.New(backend(t, addr), cluster.Options{TTL: 6 * time.Second, Delay: 600 * time.Millisecond, Grace: 600 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -84,7 +84,7 @@ func TestSentinel(t *testing.T) {
 	host, port, _ := net.SplitHostPort(master.Addr)
 	replica := running(t, with("replicaof "+host+" "+port, "repl-diskless-sync-delay 0"))
 	sentinel := running(t, with("sentinel monitor kb "+host+" "+port+" 1",
-		"sentinel down-after-milliseconds kb 500", "sentinel failover-timeout kb 3000"))
+		"sentinel down-after-milliseconds kb 2000", "sentinel failover-timeout kb 5000"))
 	ask := goredis.NewSentinelClient(&goredis.Options{Addr: sentinel.Addr})
 	defer ask.Close()
 	testneed.Until(t, "the Sentinel does not see the replica", func() bool {
@@ -93,7 +93,7 @@ func TestSentinel(t *testing.T) {
 	})
 	var clients [2]*cluster.Client
 	for i := range clients {
-		c, err := cluster.New(of(t, "redis://"+sentinel.Addr+"/test?master=kb", nil), cluster.Options{TTL: 15 * time.Second, Delay: time.Second})
+		c, err := cluster.New(of(t, "redis://"+sentinel.Addr+"/test?master=kb", nil), cluster.Options{TTL: 30 * time.Second, Delay: time.Second})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -117,7 +117,7 @@ func TestSentinel(t *testing.T) {
 	next := goredis.NewClient(&goredis.Options{Addr: replica.Addr})
 	defer next.Close()
 	left := func() time.Duration { return next.PTTL(ctx, key("a", "claim")).Val() }
-	testneed.Until(t, "the claim is not renewed at the new master", func() bool { return left() > 14*time.Second })
+	testneed.Until(t, "the claim is not renewed at the new master", func() bool { return left() > 29*time.Second })
 	if err := l.Check(); err != nil {
 		t.Fatal(err)
 	}
