@@ -183,7 +183,11 @@ func claimEach(ctx context.Context, session Session, all []Request) []Answer {
 }
 
 func (s *shell) ask(commands []lease.Command, session Session, claims []*held) {
-	ctx, cancel := s.bounded(lease.Ask)
+	limit := s.limit(lease.Ask)
+	if len(commands) > 1 {
+		limit = limit / 4 * 3 // where a part of the engine is silent, what the others have granted is heard in time
+	}
+	ctx, cancel := context.WithTimeout(s.ctx, limit)
 	defer cancel()
 	requests := make([]Request, len(claims))
 	for i, h := range claims {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -27,8 +28,30 @@ func (s *session) Gone() <-chan cluster.Claim { return nil }
 
 // Claim is that of one.
 func (s *session) Claim(ctx context.Context, r cluster.Request) (cluster.Grant, error) {
-	a := s.ClaimEach(ctx, []cluster.Request{r})[0]
+	a := s.claimAll(ctx, []cluster.Request{r})[0]
 	return a.Grant, a.Err
+}
+
+// ClaimEach asks for all at once. A row that somebody's open transaction has holds all of them up: so what is not answered
+// in half of the time is asked for by itself, as it was the first time.
+func (s *session) ClaimEach(ctx context.Context, all []cluster.Request) []cluster.Answer {
+	half, cancel := ctx, context.CancelFunc(func() {})
+	if at, ok := ctx.Deadline(); ok {
+		half, cancel = context.WithTimeout(ctx, time.Until(at)/2)
+	}
+	defer cancel()
+	answers := s.claimAll(half, all)
+	if half.Err() == nil || ctx.Err() != nil {
+		return answers
+	}
+	var each sync.WaitGroup
+	for i, a := range answers {
+		if a.Err != nil && !errors.Is(a.Err, cluster.ErrHeld) {
+			each.Go(func() { answers[i].Grant, answers[i].Err = s.Claim(ctx, all[i]) })
+		}
+	}
+	each.Wait()
+	return answers
 }
 
 // takes bounds how often a lock is asked for that another has let go of before it was seen who that is.
@@ -36,9 +59,9 @@ const takes = 10
 
 var errFlees = errors.New("postgres: each time that the lock was asked for somebody had it, and nobody when that was looked at")
 
-// ClaimEach is one statement, and a second one that looks who has what was refused. What has become free between them is
+// claimAll is one statement, and a second one that looks who has what was refused. What has become free between them is
 // asked for again.
-func (s *session) ClaimEach(ctx context.Context, all []cluster.Request) []cluster.Answer {
+func (s *session) claimAll(ctx context.Context, all []cluster.Request) []cluster.Answer {
 	answers := map[string]cluster.Answer{} // by nonce
 	for _, r := range all {
 		s.asked.Ask(r)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -75,4 +76,20 @@ func TestStuckRows(t *testing.T) {
 	}
 	giveBack(c.AcquireEach(t.Context(), names, cluster.AcquireOptions{Wait: true}))
 	giveBack([]cluster.Lease{mine}, nil)
+
+	tx, err = direct.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tx.Exec(t.Context(), `SELECT * FROM "so'le".lock WHERE name = 'lock 7' FOR UPDATE`); err != nil {
+		t.Fatal(err)
+	}
+	leases, errs := c.AcquireEach(t.Context(), names, cluster.AcquireOptions{Limit: 5 * time.Second})
+	if leases[7] != nil || errs[7] == nil {
+		t.Error("the lock whose row is not free was granted")
+	}
+	if err := tx.Rollback(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	giveBack(slices.Delete(leases, 7, 8), slices.Delete(errs, 7, 8)) // the others are not held up by it
 }
