@@ -10,7 +10,7 @@ import (
 	"github.com/solehold/solehold/cluster/clustertest"
 )
 
-// TestFollow hears of what others do, of one lock or of all, also over a compaction and an outage.
+// TestFollow hears of what others do, of one lock or of all, also of what was written and compacted while its wire was cut.
 func TestFollow(t *testing.T) {
 	t.Parallel()
 	host := addr(start(t, 1)[0])

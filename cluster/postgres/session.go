@@ -26,14 +26,14 @@ func (s *session) TTL() time.Duration { return s.ttl }
 // Gone is nil: a renewal looks at each claim.
 func (s *session) Gone() <-chan cluster.Claim { return nil }
 
-// Claim is that of one.
+// Claim is claimAll of one.
 func (s *session) Claim(ctx context.Context, r cluster.Request) (cluster.Grant, error) {
 	a := s.claimAll(ctx, []cluster.Request{r})[0]
 	return a.Grant, a.Err
 }
 
 // ClaimEach asks for all at once. A row that somebody's open transaction has holds all of them up: so what is not answered
-// in half of the time is asked for by itself, as it was the first time.
+// in half of the time is asked for by itself. It has the same nonce, so it is found if the first request has made it after all.
 func (s *session) ClaimEach(ctx context.Context, all []cluster.Request) []cluster.Answer {
 	half, cancel := ctx, context.CancelFunc(func() {})
 	if at, ok := ctx.Deadline(); ok {
