@@ -264,3 +264,56 @@ func TestLeaderKilled(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestTwoMembersGone stops two of three members: no quorum can give a lock away, nor confirm one. The holder is told, and
+// killed, within the time to live, and nobody starts.
+func TestTwoMembersGone(t *testing.T) {
+	t.Parallel()
+	all := start(t, 3)
+	const ttl = 5 * time.Second
+	client := func() *cluster.Client {
+		t.Helper()
+		c, err := cluster.New(backend(t, addrs(all)...), cluster.Options{TTL: ttl, Delay: 500 * time.Millisecond, Grace: 500 * time.Millisecond})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+			defer cancel()
+			c.Close(ctx)
+		})
+		return c
+	}
+	l, err := client().Acquire(t.Context(), held, cluster.AcquireOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range all[:2] {
+		e.Close()
+	}
+	begin := time.Now() // an acknowledgement may be as young as this
+	started := make(chan error, 1)
+	go func() {
+		ctx, cancel := context.WithTimeout(t.Context(), 3*ttl)
+		defer cancel()
+		_, err := client().Acquire(ctx, held, cluster.AcquireOptions{Wait: true})
+		started <- err
+	}()
+	late := time.After(patience)
+	for what, done := range map[string]<-chan struct{}{"told": l.Context().Done(), "killed": l.Killed()} {
+		select {
+		case <-done:
+		case err := <-started:
+			t.Fatalf("before the holder was %s: %v", what, err)
+		case <-late:
+			t.Fatalf("the holder was never %s", what)
+		}
+	}
+	took := time.Since(begin)
+	if t.Logf("told and killed %v after the members had gone, of a ttl of %v", took.Round(time.Millisecond), ttl); took >= ttl || l.Check() == nil {
+		t.Errorf("after %v of %v: %v", took, ttl, l.Check())
+	}
+	if err := <-started; err == nil {
+		t.Error("somebody has started")
+	}
+}
